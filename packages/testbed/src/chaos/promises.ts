@@ -4,20 +4,14 @@ import { SHARED_CPU, SHARED_PODS } from "./topology.ts";
 
 const shared = { cpu: SHARED_CPU, pods: SHARED_PODS } as const;
 
-/** For so long a provider holds what it has proposed; who accepts it later is refused. */
-const HELD_MS = 60_000;
-
 /**
- * What a provider's contracts promise beyond what it shares, if they do, at the moment when it made the newest of them: by the
- * provider's clock, which wrote the terms, since an object may say later that it is over than it was. Contracts of one line count once,
- * whatever has gone between them: `predecessors` has what each contract supersedes that there ever was.
+ * What a provider's contracts promise beyond what it shares, if they do. Contracts of one line count once, whatever has gone between
+ * them: `predecessors` has what each contract supersedes that there ever was.
  */
 export function brokenPromise(contracts: readonly Contract[], predecessors: Predecessors): string | undefined {
-  const there = contracts.filter(
+  const live = contracts.filter(
     ({ spec, status }) => status?.side === "Provider" && status.phase !== "Ended" && spec.standing !== "Ended",
   );
-  const newest = Math.max(...there.map(({ spec }) => Date.parse(spec.terms.notBefore)));
-  const live = there.filter((contract) => until(contract) > newest);
   const rootOf = (id: string): string => {
     const before = predecessors.get(id);
     return before === undefined ? id : rootOf(before);
@@ -36,10 +30,4 @@ export function brokenPromise(contracts: readonly Contract[], predecessors: Pred
     }
   }
   return undefined;
-}
-
-/** When a contract, or a proposal, is over by its terms. */
-function until({ spec, status }: Contract): number {
-  const { notBefore, notAfter } = spec.terms;
-  return status?.phase === "Proposed" ? Date.parse(notBefore) + HELD_MS : Date.parse(notAfter);
 }
