@@ -72,9 +72,16 @@ export class Watchman {
       onUpdate: (_, pod) => this.#see(site, pod),
       onDelete: (pod) => this.#forget(site, pod),
     });
-    const promises = () => {
+    // A list that is taken anew shows what was made before it shows what is gone: contracts are judged when it is through.
+    let isDue = false;
+    const judge = () => {
+      isDue = false;
       const broken = brokenPromise(contracts.list(), this.predecessors);
       if (broken !== undefined) this.#options.alarm(`${site} ${broken}`);
+    };
+    const promises = () => {
+      if (!isDue) queueMicrotask(judge);
+      isDue = true;
     };
     const remember = (contract: Contract) => void this.predecessors.set(...predecessorOf(contract));
     contracts.addHandler({ onAdd: remember });
