@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { after, before, describe, it } from "node:test";
-import { fileURLToPath } from "node:url";
 import {
   Contract,
   newObject,
@@ -25,10 +24,10 @@ import {
   Secret,
 } from "@fjord/kube";
 import { findBinaries } from "@fjord/testbed";
-import { kubernetesSkip, startTestSite, type TestSite } from "@fjord/testbed/testing";
+import { kubernetesSkip, startTestSite, type TestSite, testedFjord } from "@fjord/testbed/testing";
 import { parse } from "yaml";
 
-const cli = fileURLToPath(new URL("cli.ts", import.meta.url));
+const cli = testedFjord();
 
 describe("fjord against a real API", { skip: kubernetesSkip(), timeout: 300_000 }, () => {
   let site: TestSite;

@@ -4,15 +4,14 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { fileURLToPath } from "node:url";
 import { gunzipSync } from "node:zlib";
 import { Contract, Peering, Site } from "@fjord/api";
 import { Deployment, getCondition, type KubeClient, Namespace, Pod, Secret, StatefulSet } from "@fjord/kube";
 import { Continuum } from "@fjord/testbed/agents";
-import { kubectlProgram, kubernetesSkip, startTestBed } from "@fjord/testbed/testing";
+import { kubectlProgram, kubernetesSkip, startTestBed, testedFjord } from "@fjord/testbed/testing";
 import { prometheusSkip, TestPrometheus } from "./test-prometheus.ts";
 
-const cli = fileURLToPath(new URL("cli.ts", import.meta.url));
+const cli = testedFjord();
 const HOME = "site-1";
 const AWAY = "site-2";
 const NAMESPACE = "shop";

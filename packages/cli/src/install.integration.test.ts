@@ -4,7 +4,6 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { fileURLToPath } from "node:url";
 import { newObject, Peering, Site } from "@fjord/api";
 import {
   ClusterRole,
@@ -21,10 +20,10 @@ import {
   Pod,
   Service,
 } from "@fjord/kube";
-import { kubernetesSkip, startTestSite, type TestSite } from "@fjord/testbed/testing";
+import { kubernetesSkip, startTestSite, type TestSite, testedFjord } from "@fjord/testbed/testing";
 import { parseAllDocuments } from "yaml";
 
-const cli = fileURLToPath(new URL("cli.ts", import.meta.url));
+const cli = testedFjord();
 const agent = { name: "fjord-agent", namespace: "fjord-system" };
 
 describe("installing into a cluster", { skip: kubernetesSkip(), timeout: 300_000 }, () => {

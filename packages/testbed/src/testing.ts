@@ -36,6 +36,7 @@ export {
   wireguardProgram,
 } from "./nodes/testing.ts";
 export { freePort } from "./ports.ts";
+export { testedFjord } from "./release/tested-program.ts";
 
 /**
  * For node:test's `skip`: false where real Kubernetes can run, else why not and which command changes that. With

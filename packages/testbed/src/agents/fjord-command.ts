@@ -1,8 +1,6 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
-import { fileURLToPath } from "node:url";
+import { testedFjord } from "../release/tested-program.ts";
 import type { Site } from "../site.ts";
-
-const source = fileURLToPath(new URL("../../../cli/src/cli.ts", import.meta.url));
 
 export interface FjordResult {
   readonly exitCode: number;
@@ -13,7 +11,7 @@ export interface FjordResult {
 /** Runs the command `fjord` as the administrator of a site, and tells what became of it. */
 export function fjordResult(site: Pick<Site, "kubeconfig">, ...args: readonly string[]): Promise<FjordResult> {
   return new Promise((resolve) => {
-    const command = [source, ...args, `--kubeconfig=${site.kubeconfig}`];
+    const command = [testedFjord(), ...args, `--kubeconfig=${site.kubeconfig}`];
     execFile(process.execPath, command, { maxBuffer: 16 * 1024 * 1024 }, (error, stdout, stderr) => {
       const exitCode = error === null ? 0 : typeof error.code === "number" ? error.code : 1;
       resolve({ exitCode, stdout, stderr });
@@ -30,7 +28,7 @@ export async function fjord(site: Site, ...args: readonly string[]): Promise<str
 
 /** Starts the command `fjord`, which goes on until somebody ends it; standard output and error are pipes. */
 export function startFjord(kubeconfig: string, ...args: readonly string[]): ChildProcess {
-  return spawn(process.execPath, [source, ...args, `--kubeconfig=${kubeconfig}`], {
+  return spawn(process.execPath, [testedFjord(), ...args, `--kubeconfig=${kubeconfig}`], {
     stdio: ["ignore", "pipe", "pipe"],
   });
 }
