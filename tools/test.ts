@@ -5,6 +5,7 @@ import { availableParallelism } from "node:os";
 import { dirname, join } from "node:path";
 import { ensureFjord } from "@fjord/testbed/release";
 import { allowInotify, kubernetesSkip, realNodesSkip } from "@fjord/testbed/testing";
+import { keepDurations, longestFirst, readDurations } from "./test/known-durations.ts";
 import { runNode } from "./test/run-node.ts";
 import { runTestFiles } from "./test/test-files.ts";
 import { integrationRuns, isIntegration, unitRuns } from "./test/test-runs.ts";
@@ -24,8 +25,6 @@ const files = globSync(["packages/*/{src,browser}/**/*.test.ts", "tools/**/*.tes
 const read = (file: string) => readFileSync(join(root, file), "utf8");
 const unit = files.filter((file) => !isIntegration(file));
 const integration = files.filter(isIntegration);
-// Whole beds and pages take longest: what begins last must not be what everything waits for at the end.
-integration.sort((a, b) => Number(isLong(b)) - Number(isLong(a)));
 
 if (files.length === 0) {
   console.error(`No test file matches ${wanted.join(", ")}.`);
@@ -71,18 +70,22 @@ if (integration.length > 0) {
   const minutes = process.env.FJORD_TEST_KERNEL === "1" ? 60 : 8;
   // As it is shipped it starts sooner than from its sources, and hundreds of times.
   process.env.FJORD_TEST_PROGRAM ??= (await ensureFjord(join(root, "node_modules/.cache/fjord/programs"))).file;
-  const runs = integrationRuns(integration, read);
-  const passed = await runTestFiles(runs, { cwd: root, atATime: 2, most: 6, minutes, again: 2 });
+  const durations = join(root, "node_modules/.cache/fjord/durations.json");
+  const runs = longestFirst(integrationRuns(integration, read), readDurations(durations));
+  const passed = await runTestFiles(runs, {
+    cwd: root,
+    atATime: 2,
+    most: 6,
+    minutes,
+    again: 2,
+    onResults: (results) => keepDurations(durations, results),
+  });
   if (status !== 0) console.log("\n✖ unit tests have failed, too: see above.");
   status ||= passed ? 0 : 1;
 }
 const skipped = required || integration.length === 0 ? [] : [kubernetesSkip(), realNodesSkip()];
 for (const reason of skipped) if (reason !== false) console.log(`Some tests were skipped: ${reason}`);
 process.exit(status);
-
-function isLong(file: string): boolean {
-  return /^(packages\/testbed|tools)\//.test(file);
-}
 
 function heading(text: string): void {
   console.log(`\n== ${text}`);

@@ -43,6 +43,8 @@ export interface TestFilesOptions {
   testTimeout?: number;
   /** How many that have failed are run once more, alone; where more have failed it is not the others' load. @default 0 */
   again?: number;
+  /** Is given what became of all of them. */
+  onResults?: (results: readonly FileResult[]) => void;
 }
 
 /**
@@ -74,6 +76,7 @@ export async function runTestFiles(runs: readonly TestRun[], options: TestFilesO
   }
   await Promise.all(running);
   const idle = idleShare(before, cpus());
+  options.onResults?.(results);
   await runAgain(results, options);
   // Whoever reads the end of a long output is to find there why it failed.
   for (const { file, failures } of results) if (failures) console.log(`\n✖ ${file}, again:\n${failures}`);
