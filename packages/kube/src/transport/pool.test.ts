@@ -106,6 +106,26 @@ test("dials two at a time, and requests that come at once take turns meanwhile",
   await pool.close();
 });
 
+test("dials no other connection for whoever has waited less long than one takes to dial", async () => {
+  await using server = await testServer(async (_, response) => {
+    await pause(60);
+    reply(response, 200, {});
+  });
+  const dial = dialler(server);
+  const { pool, ask } = poolTo(
+    async (signal) => {
+      await pause(400);
+      return dial(signal);
+    },
+    { patienceMs: 20 },
+  );
+  await ask();
+  await Promise.all(Array.from({ length: 4 }, ask));
+  await pause(500);
+  assert.equal(server.sockets.length, 1);
+  await pool.close();
+});
+
 test("nobody waits for one attempt to fail after the other", async () => {
   const attempts: PromiseWithResolvers<never>[] = [];
   const { pool, ask } = poolTo(() => {

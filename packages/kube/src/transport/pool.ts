@@ -17,7 +17,7 @@ export interface PoolOptions {
   readonly connectTimeoutMs: number;
   /** How long an idle connection is kept. */
   readonly keepAliveMs: number;
-  /** Who has waited in line for so long has another connection dialled. @default 100 */
+  /** Who has waited in line for so long, and for as long as the last one took to dial, has another connection dialled. @default 100 */
   readonly patienceMs?: number;
 }
 
@@ -44,7 +44,7 @@ export class ConnectionPool implements Wire, TurnOwner {
   readonly #options: PoolOptions;
   readonly host: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly #patienceMs: number;
+  #patienceMs: number;
   /** The last one is the one that was used last. */
   readonly #idle: Connection[] = [];
   readonly #connections = new Set<Connection>();
@@ -124,6 +124,7 @@ export class ConnectionPool implements Wire, TurnOwner {
     if (this.#empty === undefined || this.#turns.size > 0) return;
     // Nobody waits for these.
     for (const { stop } of this.#attempts) stop.abort();
+    clearTimeout(this.#lineTimer);
     this.#empty.resolve();
   }
 
@@ -213,6 +214,11 @@ export class ConnectionPool implements Wire, TurnOwner {
     return Math.max(tooMany, late);
   }
 
+  /** A connection that takes longer to come than the turn that it is dialled for helps nobody: one that has all processors busy would dial without end. */
+  #learnPatience(dialMs: number): void {
+    this.#patienceMs = Math.max(this.#options.patienceMs ?? PATIENCE_MS, Math.min(dialMs, SOON_MS));
+  }
+
   #dialledNow(): number {
     const since = performance.now() - SOON_MS;
     return this.#attempts.values().reduce((count, { began }) => count + Number(began > since), 0);
@@ -224,6 +230,7 @@ export class ConnectionPool implements Wire, TurnOwner {
     try {
       const stream = await this.#connect(attempt.stop);
       this.#attempts.delete(attempt);
+      this.#learnPatience(performance.now() - attempt.began);
       const connection = new Connection(stream, (gone) => this.#forget(gone));
       this.#connections.add(connection);
       this.#offer(connection, Number.POSITIVE_INFINITY);
