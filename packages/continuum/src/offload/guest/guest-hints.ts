@@ -51,6 +51,11 @@ export class HintedShadows {
     return shown ?? this.#made.get(key);
   }
 
+  /** Whether the proxy has seen that very shadow pod deleted, and the watch has yet to show it. */
+  isSeenGone(namespace: string, name: string, uid: string): boolean {
+    return this.#gone.get(keyOf({ namespace, name })) === uid;
+  }
+
   /** Whether the watch stands behind the moment at which the shadow pod was made. */
   #isPassed({ metadata }: ShadowPod): boolean {
     const { resourceVersion } = this.#cache.health;

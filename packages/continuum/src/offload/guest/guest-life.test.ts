@@ -62,12 +62,15 @@ interface World {
   readonly onDelete?: () => void;
   /** The shadow pod as the API has it. @default as the watch shows it */
   readonly promised?: () => ShadowPod | undefined;
+  /** The guest's contract as the API has it; no watch shows any. @default there is none */
+  readonly agreed?: () => Contract | undefined;
   /** By how many milliseconds the API's clock is ahead of the agent's. @default 0 */
   readonly apiAhead?: number;
 }
 
 /** One guest that runs, and what is asked of the API for it. */
-function setUp({ pod, shadow, contracts, refuses = false, onDelete, promised = () => shadow, apiAhead }: World) {
+function setUp(world: World) {
+  const { pod, shadow, contracts, refuses = false, onDelete, promised = () => shadow, agreed, apiAhead } = world;
   const clock = new ManualClock();
   const objects = new Map<unknown, unknown>([
     [Pod, pod],
@@ -75,11 +78,14 @@ function setUp({ pod, shadow, contracts, refuses = false, onDelete, promised = (
     [Namespace, { metadata: { name: "twin", uid: "n", labels: { [CONSUMER_LABEL]: consumer } } }],
     [Contract, undefined],
   ]);
-  const handlers: { onAdd?: (pod: unknown) => void; onDelete?: (pod: unknown) => void }[] = [];
+  type Handler = { onAdd?: (object: unknown) => void; onDelete?: (object: unknown, context: object) => void };
+  const handlers: Handler[] = [];
+  const shadowHandlers: Handler[] = [];
   const open = (kind: unknown) => {
     const all = () => [objects.get(kind)].filter((object) => object !== undefined);
-    const addHandler = (handler: (typeof handlers)[number]) => {
+    const addHandler = (handler: Handler) => {
       if (kind === Pod) handlers.push(handler);
+      if (kind === ShadowPod) shadowHandlers.push(handler);
       return () => {};
     };
     const cache = { get: () => all()[0], list: all, addHandler, health: { resourceVersion: "9" } };
@@ -89,16 +95,18 @@ function setUp({ pod, shadow, contracts, refuses = false, onDelete, promised = (
   const deleted: (number | undefined)[] = [];
   let evictions = 0;
   const created: unknown[] = [];
+  const asked: string[] = [];
   const client = {
     serverClock: serverClockOf(clock, apiAhead),
-    get: async (kind: unknown) => {
-      const found = kind === ShadowPod ? promised() : pod;
+    get: async (kind: { kind: string }) => {
+      asked.push(kind.kind);
+      const found = kind === ShadowPod ? promised() : kind === Contract ? agreed?.() : pod;
       if (found === undefined) throw new ApiError({ action: "get", statusCode: 404, text: "there is none" });
       return found;
     },
     create: async (...[, made]: [unknown, Pod]) => {
       created.push(made);
-      return made;
+      return { ...made, metadata: { ...made.metadata, uid: "made", resourceVersion: "10" } };
     },
     patch: async (...[, , , patch]: unknown[]) => {
       if (refuses) throw new ApiError({ action: "patch", statusCode: 422, text: "it may not change so" });
@@ -127,11 +135,20 @@ function setUp({ pod, shadow, contracts, refuses = false, onDelete, promised = (
   /** What the watch shows of the guest from now on. */
   const show = (shown: Pod | undefined) => {
     objects.set(Pod, shown);
-    if (shown === undefined) for (const { onDelete } of handlers) onDelete?.(pod);
+    if (shown === undefined) for (const { onDelete } of handlers) onDelete?.(pod, { unknownFinalState: false });
+  };
+  /** The watch shows no shadow pod from now on: it was deleted, or a list does not have it. */
+  const hideShadow = ({ unknownFinalState }: { unknownFinalState: boolean }) => {
+    const last = objects.get(ShadowPod);
+    objects.set(ShadowPod, undefined);
+    for (const { onDelete } of shadowHandlers) onDelete?.(last, { unknownFinalState });
   };
   const reconcile = () => life.reconcile(key, { signal: new AbortController().signal } as never);
   const taken = () => quantitiesOf(state.used("c-small"));
-  return { reconcile, show, taken, patched, created, deleted, evictions: () => evictions, clock, state };
+  return {
+    ...{ reconcile, show, hideShadow, taken, clock, state },
+    ...{ patched, created, deleted, asked, evictions: () => evictions },
+  };
 }
 
 test("a guest that runs is not measured by one contract and counted against another", async () => {
@@ -275,4 +292,115 @@ test("a guest that is gone is made again for the shadow pod that the API has, an
   promised = shadow;
   await t.reconcile();
   assert.equal(t.created.length, 1);
+});
+
+const madeLater = (shadow: ShadowPod, status?: object): ShadowPod =>
+  ({ ...shadow, metadata: { ...shadow.metadata, uid: "later" }, status }) as ShadowPod;
+
+test("a guest ends once its shadow pod is gone by the API's word, not where a watch does not show it", async () => {
+  const shadow = shadowOf("c-small", []);
+  let promised: ShadowPod | undefined = shadow;
+  const t = setUp({ pod: guest({}), contracts: [live("c-small", "1")], promised: () => promised });
+  assert.deepEqual([await t.reconcile(), t.deleted], [againAfter(1_000), []]);
+  promised = madeLater(shadow);
+  await t.reconcile();
+  await t.reconcile();
+  assert.deepEqual([t.deleted, t.asked], [[undefined], ["ShadowPod", "ShadowPod"]]);
+});
+
+test("a guest that no watch shows yet is not ended either while the API has its shadow pod", async () => {
+  const shadow = shadowOf("c-small", [{ name: "main", image: "x" }]);
+  let promised: ShadowPod | undefined = shadow;
+  const t = setUp({ pod: guest({}), shadow, contracts: [live("c-small", "1")], promised: () => promised });
+  t.show(undefined);
+  await t.reconcile();
+  assert.equal(t.created.length, 1);
+  t.hideShadow({ unknownFinalState: true });
+  assert.deepEqual([await t.reconcile(), t.deleted], [againAfter(1_000), []]);
+  promised = undefined;
+  await t.reconcile();
+  assert.deepEqual(t.deleted, [undefined]);
+});
+
+test("a guest whose shadow pod was seen to be deleted ends without a question, and nothing is kept of that", async () => {
+  const shadow = shadowOf("c-small", [{ name: "main", image: "x" }]);
+  const t = setUp({ pod: guest({}), shadow, contracts: [live("c-small", "1")] });
+  t.hideShadow({ unknownFinalState: false });
+  await t.reconcile();
+  assert.deepEqual([t.deleted, t.asked], [[undefined], []]);
+  t.show(undefined);
+  await t.reconcile();
+  assert.equal(t.state.departed.size, 0);
+  const ending = { ...shadow, metadata: { ...shadow.metadata, deletionTimestamp: "2030-01-01T00:00:00Z" } };
+  const kept = setUp({ pod: guest({}), shadow: ending, contracts: [live("c-small", "1")] });
+  await kept.reconcile();
+  assert.deepEqual([kept.deleted, kept.asked], [[undefined], []]);
+  const seen = setUp({ pod: guest({}), shadow, contracts: [live("c-small", "1")] });
+  seen.state.shadows.see({ ...key, verb: "delete", body: { kind: "Status", details: { uid: "s" } } });
+  await seen.reconcile();
+  assert.deepEqual([seen.deleted, seen.asked], [[undefined], []]);
+});
+
+test("the guest of a later shadow pod does not end for an earlier one that a watch still shows", async () => {
+  const shadow = shadowOf("c-small", []);
+  const annotations = { [CONTRACT_ANNOTATION]: "c-small", [SHADOW_UID_ANNOTATION]: "later" };
+  let promised: ShadowPod | undefined = madeLater(shadow);
+  const pod = guest({}, { annotations });
+  const t = setUp({ pod, shadow, contracts: [live("c-small", "1")], promised: () => promised });
+  assert.deepEqual([await t.reconcile(), t.deleted], [againAfter(1_000), []]);
+  promised = shadow;
+  await t.reconcile();
+  assert.deepEqual(t.deleted, [undefined]);
+});
+
+test("a guest's contract is over by the API's word, not where a watch does not show it", async () => {
+  const years = 2 ** 31 - 1;
+  const overstaying = { deletionTimestamp: "2095-01-01T00:00:00Z", deletionGracePeriodSeconds: years };
+  const ended = { status: { conditions: [{ type: "Ended", status: "True" }] } } as Contract;
+  for (const [pod, grace] of [
+    [guest({}), undefined],
+    [guest({}, overstaying, years), 600],
+  ] as const) {
+    for (const over of [ended, undefined]) {
+      let agreed: Contract | undefined = {} as Contract;
+      const t = setUp({ pod, shadow: shadowOf("c-small", []), contracts: [], agreed: () => agreed });
+      assert.deepEqual([await t.reconcile(), t.deleted], [againAfter(5_000), []]);
+      agreed = over;
+      await t.reconcile();
+      assert.deepEqual(t.deleted, [grace]);
+    }
+  }
+});
+
+test("a guest that another process may have made before is made where the API knows of none, and a new one without a question", async () => {
+  const shadow = shadowOf("c-small", [{ name: "main", image: "x" }]);
+  const ledSince = new ManualClock().now();
+  const madeAfter = (ms: number) => {
+    const creationTimestamp = new Date(ledSince + ms).toISOString();
+    return { ...shadow, metadata: { ...shadow.metadata, creationTimestamp } };
+  };
+  let promised: ShadowPod | undefined;
+  const at = (shown: ShadowPod) => {
+    const t = setUp({ pod: guest({}), shadow: shown, contracts: [live("c-small", "1")], promised: () => promised });
+    t.state.ledSince = ledSince;
+    t.show(undefined);
+    return t;
+  };
+  const inherited = at(madeAfter(-60_000));
+  for (const now of [
+    undefined,
+    madeLater(shadow),
+    { ...shadow, status: { podUid: "p" } },
+    { ...shadow, status: { phase: "Failed" } },
+  ] as (ShadowPod | undefined)[]) {
+    promised = now;
+    assert.deepEqual([await inherited.reconcile(), inherited.created.length], [againAfter(1_000), 0]);
+    assert.equal(inherited.taken().cpu, undefined);
+  }
+  promised = shadow;
+  await inherited.reconcile();
+  assert.equal(inherited.created.length, 1);
+  const fresh = at(madeAfter(60_000));
+  await fresh.reconcile();
+  assert.deepEqual([fresh.created.length, fresh.asked], [1, []]);
 });

@@ -1,4 +1,4 @@
-import { GRACE_ANNOTATION, type GuestPrivilege, ShadowPod } from "@fjord/api";
+import { Contract, GRACE_ANNOTATION, type GuestPrivilege, ShadowPod } from "@fjord/api";
 import { describeError } from "@fjord/base";
 import {
   ApiError,
@@ -6,6 +6,7 @@ import {
   done,
   ifNotFound,
   isAlreadyExists,
+  isConditionTrue,
   isConflict,
   isNotFound,
   isTooManyRequests,
@@ -22,7 +23,7 @@ import { ONLY_ONE_ANNOTATION } from "../pod/forge/index.ts";
 import { admit } from "./admission.ts";
 import { FIELD_MANAGER, followShadow, isBehind } from "./guest-changes.ts";
 import { type GuestMemory, hasPassed, noteMade, noteRecreation, recreationDelay } from "./guest-memory.ts";
-import { CONTRACT_ANNOTATION, guestPod, isGuestOf, secondsOf, shadowUidOf } from "./guest-pod.ts";
+import { CONTRACT_ANNOTATION, contractNameOf, guestPod, isGuestOf, secondsOf, shadowUidOf } from "./guest-pod.ts";
 import { larger } from "./guest-requests.ts";
 import { type GuestState, keyOf } from "./guest-state.ts";
 import { isLost, isTakenAway } from "./lost-pod.ts";
@@ -49,6 +50,9 @@ const NOT_OVER_AGAIN_MS = 5_000;
 /** How soon a guest that is not to be made again by the API's word is looked at, should the watch not bring it here before. */
 const UNPROMISED_AGAIN_MS = 1_000;
 
+/** How wrong it may be when this process began to lead: clocks of API servers differ, and are known to two seconds. */
+const LED_MS = 5_000;
+
 /** How long a deletion that was answered may take to be shown before it is asked for again. */
 const SHOWN_MS = 5_000;
 
@@ -69,7 +73,7 @@ export class GuestLife {
     const shadow = this.#state.shadows.get(namespace, name);
     const pod = this.#state.pods.get({ namespace, name });
     if (pod !== undefined && this.#overstays(pod)) {
-      if (!this.#state.isOver(pod)) return againAfter(NOT_OVER_AGAIN_MS);
+      if (!(await this.#isOver(pod, work))) return againAfter(NOT_OVER_AGAIN_MS);
       await this.#delete(pod, LONGEST_GRACE_SECONDS, work);
     }
     if (shadow === undefined || shadow.metadata.deletionTimestamp !== undefined) {
@@ -92,34 +96,41 @@ export class GuestLife {
   /** There is no shadow pod: neither is there to be a pod of one. */
   async #remove(namespace: string, name: string, pod: Pod | undefined, work: Work): Promise<Result> {
     const key = `${namespace}/${name}`;
-    const made = this.#state.memories.get(key)?.made;
+    const { made, shadowUid: lastUid } = this.#state.memories.get(key) ?? {};
     const isUnseen =
       pod === undefined &&
       made !== undefined &&
       !hasPassed(this.#state.pods.health.resourceVersion, made.resourceVersion);
+    const shadowUid = isUnseen ? lastUid : pod && shadowUidOf(pod);
     let result = done();
-    if (pod !== undefined && shadowUidOf(pod) !== undefined) {
-      if (pod.metadata.deletionTimestamp === undefined)
-        result = await this.#end(pod, this.#state.graces.get(key), work);
-    } else if (isUnseen) {
-      const unseen = { apiVersion: "v1", kind: "Pod", metadata: { namespace, name, uid: made.uid } } as Pod;
-      await this.#delete(unseen, this.#state.graces.get(key), work);
-    } else {
+    if (shadowUid === undefined) {
       this.#state.graces.delete(key);
+      this.#state.departed.delete(key);
       if (pod === undefined) this.#state.release(key);
+    } else if (pod?.metadata.deletionTimestamp === undefined) {
+      if (!(await this.#hasLeft(namespace, name, shadowUid, work))) return againAfter(UNPROMISED_AGAIN_MS);
+      const grace = this.#state.graces.get(key);
+      const unseen = { apiVersion: "v1", kind: "Pod", metadata: { namespace, name, uid: made?.uid } } as Pod;
+      if (pod === undefined) await this.#delete(unseen, grace, work);
+      else result = await this.#end(pod, grace, work);
     }
     this.#state.memories.delete(key);
     return result;
   }
 
   async #displace(pod: Pod, shadow: ShadowPod, work: Work): Promise<Result> {
-    if (shadowUidOf(pod) === undefined) {
+    const { namespace = "", name = "" } = shadow.metadata;
+    const shadowUid = shadowUidOf(pod);
+    if (shadowUid === undefined) {
       return this.#refuse(shadow, {
         reason: "PodRefused",
         message: "a pod of that name is there already, and not the consumer's",
       });
     }
-    return pod.metadata.deletionTimestamp === undefined ? await this.#end(pod, undefined, work) : done();
+    if (pod.metadata.deletionTimestamp !== undefined) return done();
+    // Where the watch of shadow pods is behind, it is the pod of a later one.
+    if (!(await this.#hasLeft(namespace, name, shadowUid, work))) return againAfter(UNPROMISED_AGAIN_MS);
+    return await this.#end(pod, undefined, work);
   }
 
   async #keep(shadow: ShadowPod, pod: Pod, memory: GuestMemory, work: Work): Promise<Result> {
@@ -209,7 +220,7 @@ export class GuestLife {
   /** The contract is over, or its guests are to go. Until it is gone a guest may still finish, and has not failed. */
   async #dismiss(pod: Pod, memory: GuestMemory, contract: LiveContract | undefined, work: Work): Promise<Result> {
     const { name = "", namespace = "", uid = "" } = pod.metadata;
-    if (contract === undefined && !this.#state.isOver(pod)) return againAfter(NOT_OVER_AGAIN_MS);
+    if (contract === undefined && !(await this.#isOver(pod, work))) return againAfter(NOT_OVER_AGAIN_MS);
     const isLong = (pod.spec?.terminationGracePeriodSeconds ?? 0) > LONGEST_GRACE_SECONDS;
     try {
       if (contract === undefined || contract.cleared)
@@ -234,12 +245,40 @@ export class GuestLife {
     }
   }
 
-  /** Whether the API, asked now, has that very shadow pod. */
-  async #isPromised({ metadata }: ShadowPod, work: Work): Promise<boolean> {
+  /** Whether the API, asked now, has that very shadow pod, and knows no more of its guest than was known here. */
+  async #isPromised({ metadata }: ShadowPod, isKnown: boolean, work: Work): Promise<boolean> {
     const { name = "", namespace = "", uid } = metadata;
+    const found = await this.#shadowNow(namespace, name, work);
+    if (found === undefined || found.metadata.uid !== uid || found.metadata.deletionTimestamp !== undefined)
+      return false;
+    return !isTerminal(found.status?.phase) && (isKnown || found.status?.podUid === undefined);
+  }
+
+  /**
+   * Whether a shadow pod is gone, or going. That a watch does not show it is no proof: it may be behind the one that shows its guest, as that of an agent
+   * which has just come to lead, or at an API server that lags. Its deletion is, where it was seen; else the API is asked.
+   */
+  async #hasLeft(namespace: string, name: string, uid: string, work: Work): Promise<boolean> {
+    if (this.#state.hasDeparted(namespace, name, uid)) return true;
+    const found = await this.#shadowNow(namespace, name, work);
+    if (found?.metadata.uid === uid && found.metadata.deletionTimestamp === undefined) return false;
+    this.#state.departed.set(`${namespace}/${name}`, uid);
+    return true;
+  }
+
+  async #shadowNow(namespace: string, name: string, work: Work): Promise<ShadowPod | undefined> {
     const { client } = this.#options.home;
-    const found = await client.get(ShadowPod, { name, namespace }, { signal: work.signal }).catch(ifNotFound);
-    return found?.metadata.uid === uid && found?.metadata.deletionTimestamp === undefined;
+    return await client.get(ShadowPod, { name, namespace }, { signal: work.signal }).catch(ifNotFound);
+  }
+
+  /** Whether a guest's contract is over. One that no watch shows may be newer than that. */
+  async #isOver(pod: Pod, work: Work): Promise<boolean> {
+    const name = contractNameOf(pod);
+    const { client } = this.#options.home;
+    const contract =
+      this.#state.contractCache.get({ name }) ??
+      (name === "" ? undefined : await client.get(Contract, { name }, { signal: work.signal }).catch(ifNotFound));
+    return contract === undefined || isConditionTrue(contract.status?.conditions, "Ended");
   }
 
   async #make(shadow: ShadowPod, memory: GuestMemory, work: Work): Promise<Result> {
@@ -269,10 +308,15 @@ export class GuestLife {
     }
     const delay = isKnown ? recreationDelay(memory, home.clock.now()) : 0;
     if (delay > 0) return againAfter(delay);
-    // Both are gone where the API was put back to before them, and either watch may be the first to show it: what is made for a shadow pod that is no more would have to end at once.
-    if (isKnown && !(await this.#isPromised(shadow, work))) return againAfter(UNPROMISED_AGAIN_MS);
     const { consumer } = twin;
-    const admission = admit({ key, shadow, consumer, isKnown, contracts, ledger: this.#state.ledger, allowed });
+    const judged = () => admit({ key, shadow, consumer, isKnown, contracts, ledger: this.#state.ledger, allowed });
+    let admission = judged();
+    // Both are gone where the API was put back to before them, and either watch may be the first to show it: what is made for a shadow pod that is no more would have to end at once.
+    // And one that is inherited may have had its guest, of which a watch that is behind does not tell.
+    if (admission.admitted && (isKnown || this.#isInherited(shadow))) {
+      if (!(await this.#isPromised(shadow, isKnown, work))) return againAfter(UNPROMISED_AGAIN_MS);
+      admission = judged();
+    }
     if (!admission.admitted) return this.#refuse(shadow, admission.verdict);
     // From here to the answer the room is taken: whoever is looked at meanwhile sees it so.
     this.#state.ledger.set(key, shadow.spec.contract, admission.requests);
@@ -291,6 +335,11 @@ export class GuestLife {
     const isUrgent = isKnown || shadow.spec.recreate === "Never" || shadow.status?.conditions !== undefined;
     this.#options.tell(shadow, isUrgent ? 0 : undefined);
     return done();
+  }
+
+  /** Whether another process may have led when the shadow pod came, and have made a guest of which nothing is known here. */
+  #isInherited({ metadata }: ShadowPod): boolean {
+    return !(Date.parse(metadata.creationTimestamp ?? "") > this.#state.ledSince + LED_MS);
   }
 
   async #notMade(error: unknown, shadow: ShadowPod, memory: GuestMemory, work: Work): Promise<Result> {

@@ -70,6 +70,11 @@ export function shadowUidOf({ metadata }: Pod): string | undefined {
   return metadata.annotations?.[SHADOW_UID_ANNOTATION];
 }
 
+/** Name of the contract that a guest was admitted under; empty where it names none. */
+export function contractNameOf({ metadata }: Pod): string {
+  return metadata.annotations?.[CONTRACT_ANNOTATION] ?? "";
+}
+
 function foreign(all: Readonly<Record<string, string>> = {}): Record<string, string> {
   return Object.fromEntries(
     Object.entries(all).filter(([name]) => !name.startsWith("fjord.dev/") || carried.includes(name)),

@@ -71,6 +71,7 @@ export class GuestPods implements Runnable {
   }
 
   async run(stop: AbortSignal, abandon: AbortSignal = stop): Promise<void> {
+    this.#state.ledSince = this.#options.home.client.serverClock.now();
     const release = [
       this.#state.follow(),
       this.#options.contracts.onChange((consumer) => this.#contractsChanged(consumer)),

@@ -1,10 +1,10 @@
 import { CONSUMER_LABEL, Contract, GRACE_ANNOTATION, ShadowPod } from "@fjord/api";
-import { type Cache, isConditionTrue, Namespace, Pod, type SharedCache, type SharedCaches } from "@fjord/kube";
+import { type Cache, Namespace, Pod, type SharedCache, type SharedCaches } from "@fjord/kube";
 import { isTerminal, podRequests, type ResourceAmounts } from "@fjord/node/pod-status";
 import type { LiveContract, LiveContracts } from "../../live-contracts.ts";
 import { HintedShadows } from "./guest-hints.ts";
 import type { GuestMemory } from "./guest-memory.ts";
-import { CONTRACT_ANNOTATION, secondsOf, shadowUidOf, type TwinNamespace } from "./guest-pod.ts";
+import { CONTRACT_ANNOTATION, contractNameOf, secondsOf, shadowUidOf, type TwinNamespace } from "./guest-pod.ts";
 import { RoomLedger } from "./room-ledger.ts";
 
 export interface GuestStateOptions {
@@ -32,6 +32,10 @@ export class GuestState {
   readonly deleted = new Map<string, number>();
   /** Grace of guests whose shadow pods are gone. */
   readonly graces = new Map<string, number>();
+  /** Since when this process leads, by the API's clock: no other has made guests of shadow pods that came later. */
+  ledSince = Number.POSITIVE_INFINITY;
+  /** Uids of shadow pods that are certain to be gone, by `namespace/name`, until their guests are. */
+  readonly departed = new Map<string, string>();
   readonly #options: GuestStateOptions;
   readonly #held: Disposable[] = [];
 
@@ -53,7 +57,13 @@ export class GuestState {
         onUpdate: (_, pod) => this.#count(pod),
         onDelete: (pod) => this.#discount(pod),
       }),
-      this.shadowCache.addHandler({ onDelete: (shadow) => this.#noteGrace(shadow) }),
+      this.shadowCache.addHandler({
+        onDelete: (shadow, { unknownFinalState }) => {
+          this.#noteGrace(shadow);
+          // What is missing in a list has not been seen to go.
+          if (!unknownFinalState) this.departed.set(keyOf(shadow), shadow.metadata.uid ?? "");
+        },
+      }),
     ];
     return () => {
       for (const each of release) each();
@@ -79,15 +89,15 @@ export class GuestState {
 
   /** The contract in force that a pod was admitted under, or the one that has taken its place. */
   contractOf(pod: Pod): LiveContract | undefined {
-    const name = pod.metadata.annotations?.[CONTRACT_ANNOTATION] ?? "";
-    const contract = this.#options.contracts.resolve(name);
+    const contract = this.#options.contracts.resolve(contractNameOf(pod));
     return contract?.consumer === pod.metadata.labels?.[CONSUMER_LABEL] ? contract : undefined;
   }
 
-  /** Whether the contract itself says that it is over: that it is not among those in force may be but a late start. */
-  isOver(pod: Pod): boolean {
-    const contract = this.contractCache.get({ name: pod.metadata.annotations?.[CONTRACT_ANNOTATION] ?? "" });
-    return contract === undefined || isConditionTrue(contract.status?.conditions, "Ended");
+  /** Whether that very shadow pod is known to go, or to be gone: by the watch, or by the proxy that passed its deletion on. */
+  hasDeparted(namespace: string, name: string, uid: string): boolean {
+    if (this.departed.get(`${namespace}/${name}`) === uid || this.shadows.isSeenGone(namespace, name, uid)) return true;
+    const shown = this.shadowCache.get({ namespace, name })?.metadata;
+    return shown?.uid === uid && shown.deletionTimestamp !== undefined;
   }
 
   /** What guests take under a contract and those that it superseded. */

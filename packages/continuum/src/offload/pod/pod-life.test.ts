@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { ShadowPod } from "@fjord/api";
 import { silentLogger } from "@fjord/base";
 import { ManualClock } from "@fjord/base/testing";
-import type { Pod } from "@fjord/kube";
+import { ApiError, againAfter, type Pod } from "@fjord/kube";
 import type { StatusWriter } from "@fjord/node/pod-status";
 import { serverClockOf } from "../../test-server-clock.ts";
 import { type Place, PodLife, type PodLifeOptions } from "./pod-life.ts";
@@ -257,4 +257,46 @@ test("a pod that its namespace's Offloading has let out fails where that is gone
   await phaseOf("refused", letOut, {}, { ...place, lack: "NameRefused: fjord-x is a name that the provider keeps" });
   const offloaded = statuses.get("refused")?.conditions?.find(({ type }) => type === "fjord.dev/Offloaded");
   assert.match(offloaded?.message ?? "", /has no usable twin at .* node north: NameRefused: fjord-x is a name/);
+});
+
+test("the shadow pod of an earlier pod of the name is taken back, and not that of a later one that a watch does not show yet", async () => {
+  const living = { ...pod, metadata: { name: "web", namespace: "shop", uid: "u" } } as Pod;
+  const others = { ...shadow, spec: { originUid: "other" } } as ShadowPod;
+  for (const isShown of [true, false]) {
+    let own: string | undefined = "other";
+    const deleted: unknown[] = [];
+    const get = async () => {
+      if (own === undefined) throw new ApiError({ action: "get", statusCode: 404, text: "there is none" });
+      return { metadata: { uid: own } };
+    };
+    const kube = {
+      ...client,
+      get: async () => others,
+      create: async () => {
+        throw new ApiError({ action: "create", statusCode: 409, status: { reason: "AlreadyExists" } });
+      },
+      delete: async (...[, , { preconditions }]: [unknown, unknown, { preconditions: { uid: string } }]) =>
+        deleted.push(preconditions.uid),
+    };
+    const home = {
+      ...{ clock: new ManualClock(), logger: silentLogger, recorder: { event: () => {} }, identity: { id: "home" } },
+      client: { ...client, get },
+    };
+    const writer = { set: () => {}, latest: ({ status }: Pod) => status, forget: () => {} };
+    const life = new PodLife({ home, writer, isOver: () => false } as unknown as PodLifeOptions);
+    const shadowAt = () => (isShown ? others : undefined);
+    const place = {
+      node: { object: { metadata: {}, spec: {} }, contract: "c" },
+      twin: "twin",
+      remote: { hasSynced: true, shadowOf: () => undefined, shadowAt, guestOf: () => undefined },
+      site: { id: "north", reachability: { reachable: true }, report: {}, kube },
+    } as unknown as Place;
+    const follow = () => life.follow(living, place, { signal: new AbortController().signal });
+    assert.deepEqual([await follow(), deleted], [againAfter(1_000), []]);
+    for (const now of ["u", undefined]) {
+      own = now;
+      await follow();
+    }
+    assert.deepEqual(deleted, ["s", "s"]);
+  }
 });

@@ -6,11 +6,12 @@ import {
   compareResourceVersions,
   done,
   type EventSink,
+  ifNotFound,
   isAlreadyExists,
   isConflict,
   isNotFound,
   type KubeClient,
-  type Pod,
+  Pod,
   type ReconcileContext,
   type Result,
   sameContent,
@@ -173,11 +174,7 @@ export class PodLife {
       return done();
     }
     const other = remote.shadowAt(twin, name);
-    if (other !== undefined) {
-      // Of an earlier pod of this name, which no longer exists at home: its end brings this one's turn.
-      await deleteShadow(site.kube, twin, name, other.metadata.uid ?? "", work.signal);
-      return done();
-    }
+    if (other !== undefined) return await this.#displace(pod, other, place, twin, work);
     const heldMs = this.#heldFor(pod, site.id, memory);
     if (heldMs > 0) return againAfter(heldMs);
     try {
@@ -187,6 +184,17 @@ export class PodLife {
     } catch (error) {
       return await this.#troubled(error, pod, place, twin, memory, work);
     }
+  }
+
+  /** Takes back the shadow pod of an earlier pod of this name, whose end brings this one's turn. */
+  async #displace(pod: Pod, other: ShadowPod, { site }: Place, twin: string, work: Work): Promise<Result> {
+    const { namespace = "", name = "" } = pod.metadata;
+    const { client } = this.#options.home;
+    const own = await client.get(Pod, { namespace, name }, { signal: work.signal }).catch(ifNotFound);
+    // Where the watch at home is behind the one there, it is that of a later pod.
+    if (own?.metadata.uid === other.spec.originUid) return againAfter(1_000);
+    await deleteShadow(site.kube, twin, name, other.metadata.uid ?? "", work.signal);
+    return done();
   }
 
   async #keepTokens(pod: Pod, shadow: ShadowPod, { site }: Place, work: Work): Promise<Result> {
@@ -251,8 +259,8 @@ export class PodLife {
     const { uid = "", name = "" } = pod.metadata;
     if (isAlreadyExists(error)) {
       const found = await place.site.kube.get(ShadowPod, { namespace: twin, name }, { signal: work.signal });
-      if (found.spec.originUid === uid) this.#remember(memory, found, twin);
-      else await deleteShadow(place.site.kube, twin, name, found.metadata.uid ?? "", work.signal);
+      if (found.spec.originUid !== uid) return await this.#displace(pod, found, place, twin, work);
+      this.#remember(memory, found, twin);
       return done();
     }
     if (!(error instanceof ApiError)) throw error;
