@@ -6,9 +6,9 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { fileURLToPath } from "node:url";
+import { testedFjord } from "@fjord/testbed/testing";
 
-const cli = fileURLToPath(new URL("cli.ts", import.meta.url));
+const cli = testedFjord();
 const folder = mkdtempSync(join(tmpdir(), "fjord-terminal-"));
 after(() => rmSync(folder, { recursive: true, force: true }));
 

@@ -5,9 +5,9 @@ import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { after, before, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
+import { testedFjord } from "@fjord/testbed/testing";
 
-const cli = fileURLToPath(new URL("../cli.ts", import.meta.url));
+const cli = testedFjord();
 const folder = mkdtempSync(join(tmpdir(), "fjord-completion-"));
 /** What was run with Enter, one line each. */
 const ran = join(folder, "ran");

@@ -7,12 +7,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { Site } from "@fjord/api";
 import { KubeClient, loadClusterConfig, Node, Pod } from "@fjord/kube";
+import { testedFjord } from "@fjord/testbed/testing";
 
-const cli = fileURLToPath(new URL("../cli.ts", import.meta.url));
+const cli = testedFjord();
 const SOON_MS = 60_000;
 // Others may test on the same machine, and all of 127.0.0.0/8 is this machine.
 const address = `127.${64 + Math.floor(Math.random() * 30)}.${Math.floor(Math.random() * 250)}.7`;
