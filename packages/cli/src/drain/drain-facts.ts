@@ -1,7 +1,7 @@
 import { CONSUMER_LABEL, Contract, VirtualNode } from "@fjord/api";
 import { CoreEvent, getCondition, ifNotFound, type KubeClient, Node, Pod } from "@fjord/kube";
 import { timeOf } from "../explain/pod-facts.ts";
-import { type DrainedNode, type DrainFacts, nodesOf } from "./drain-progress.ts";
+import { type DrainedNode, type DrainFacts, nodesOf, standingOf } from "./drain-progress.ts";
 
 /** The agent repeats what it is refused; after 25 times it is written once in five minutes only. */
 const REFUSAL_LASTS_MS = 360_000;
@@ -17,8 +17,8 @@ export async function drainFacts(
     client.list(Contract, { signal }),
     client.list(VirtualNode, { signal }),
   ]);
-  const agreed = contracts.find(({ metadata }) => metadata.name === name);
-  const own = agreed?.status?.side === "Provider" ? [] : nodesOf(name, contracts, virtualNodes);
+  const agreed = standingOf(name, contracts);
+  const own = agreed?.status?.side === "Provider" ? [] : nodesOf(name, virtualNodes);
   const since = drainedSince(agreed);
   const labelSelector = `${CONSUMER_LABEL}=${agreed?.spec.terms.consumer}`;
   const [nodes, guests] = await Promise.all([

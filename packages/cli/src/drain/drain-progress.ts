@@ -1,5 +1,5 @@
 import type { Contract, VirtualNode } from "@fjord/api";
-import { CONTRACT_ANNOTATION, isToGo, newestOf } from "@fjord/continuum/drain";
+import { CONTRACT_ANNOTATION, isToGo, lineOf } from "@fjord/continuum/drain";
 import { getCondition, type Node, type Pod } from "@fjord/kube";
 import type { Progress } from "../command-line/wait-for.ts";
 
@@ -28,8 +28,8 @@ const MOST_NAMES = 3;
 /** Whether nothing of a contract runs any more, and nothing new can come. */
 export function drainProgress(facts: DrainFacts): Progress {
   const { contract, contracts, nodes } = facts;
-  const agreed = contracts.find(({ metadata }) => metadata.name === contract);
-  if (agreed === undefined || agreed.status?.phase === "Ended") return { done: true };
+  const agreed = standingOf(contract, contracts);
+  if (agreed === undefined) return { done: true };
   if (getCondition(agreed.status?.conditions, "Active")?.reason === "InForce")
     return { done: false, progress: `${contract}: waiting for the agent` };
   const open = nodes.find(({ node }) => node !== undefined && node.spec?.unschedulable !== true);
@@ -43,21 +43,24 @@ export function drainProgress(facts: DrainFacts): Progress {
   return { done: false, progress: [left(contract, pods), ...nodes.flatMap(trouble), ...guests].join("; ") };
 }
 
+/** The contract that is in force under that name, or under the one that a renewal or a resize has given it since. */
+export function standingOf(contract: string, contracts: readonly Contract[]): Contract | undefined {
+  const line = contracts.filter(({ metadata }) => isOfLine(metadata.name, contract));
+  return line.find(({ status }) => status?.phase !== "Ended" && status?.phase !== "Proposed");
+}
+
 /** The VirtualNodes of a contract, by whichever of its names. */
-export function nodesOf(contract: string, contracts: readonly Contract[], nodes: readonly VirtualNode[]) {
-  return nodes.filter(({ spec }) => newest(spec.contract, contracts) === contract);
+export function nodesOf(contract: string, nodes: readonly VirtualNode[]): VirtualNode[] {
+  return nodes.filter(({ spec }) => isOfLine(spec.contract, contract));
 }
 
-function guestsOf({ contract, contracts, guests }: DrainFacts): Pod[] {
-  return guests.filter(({ metadata }) => {
-    const under = metadata.annotations?.[CONTRACT_ANNOTATION];
-    return under !== undefined && newest(under, contracts) === contract;
-  });
+function guestsOf({ contract, guests }: DrainFacts): Pod[] {
+  return guests.filter(({ metadata }) => isOfLine(metadata.annotations?.[CONTRACT_ANNOTATION], contract));
 }
 
-function newest(name: string, contracts: readonly Contract[]): string {
-  const get = (wanted: string) => contracts.find(({ metadata }) => metadata.name === wanted);
-  return newestOf(name, get)?.metadata.name ?? name;
+/** A guest keeps the name that its contract had when it began, and a provider forgets that one within seconds of a renewal or a resize. */
+function isOfLine(name: string | undefined, contract: string): boolean {
+  return name !== undefined && lineOf(name) === lineOf(contract);
 }
 
 function left(contract: string, pods: readonly Pod[]): string {
