@@ -287,6 +287,9 @@ describe("fjord against a real API", { skip: kubernetesSkip(), timeout: 300_000 
       assert.equal(code, 1);
       assert.match(err, /this site issued it itself.*\n.*was another --context meant/);
     }
+    const { err: misspelt } = await fjord("peer", "harbour-itslf", "--cpu=1");
+    assert.match(misspelt, /knows no site harbour-itslf/);
+    assert.doesNotMatch(misspelt, /did you mean harbour-itself/);
     for (const args of [
       ["peer", "harbour-itself", "--cpu=1"],
       ["unpeer", "harbour-itself", "--forget"],

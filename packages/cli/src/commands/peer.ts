@@ -216,10 +216,10 @@ async function beginAnew(
 /** A misspelt site is a mistake now, not something to wait for. */
 async function known(client: KubeClient, name: string, signal: AbortSignal, what = "peer with itself"): Promise<void> {
   const sites = await listOrExplain(client, Site, signal);
-  const names = sites.map(({ metadata }) => metadata.name ?? "");
-  if (!names.includes(name)) throw new UnknownSite({ name, hint: didYouMean(name, names) });
   const own = sites.find(({ status }) => status?.role === "Self")?.metadata.name;
   if (name === own) throw new ThisSite({ name, what });
+  const others = sites.map(({ metadata }) => metadata.name ?? "").filter((each) => each !== own);
+  if (!others.includes(name)) throw new UnknownSite({ name, hint: didYouMean(name, others) });
 }
 
 /** A peering that is in service may be so with the amounts of before: those asked for now were refused, or nobody answers. */
