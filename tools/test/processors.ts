@@ -42,7 +42,7 @@ export function idleShare(before: readonly ProcessorTimes[], now: readonly Proce
 }
 
 /** Of the processors' time, that has to be left over for one more. */
-const ENOUGH_IDLE = 0.2;
+const ENOUGH_IDLE = 0.12;
 /** Of memory. */
 const ENOUGH_BYTES = 4 * 2 ** 30;
 

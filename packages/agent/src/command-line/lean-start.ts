@@ -9,6 +9,11 @@ export const leanSettings = {
     "--no-maglev",
     // For what a start or a burst has left (spare-memory.ts).
     "--expose-gc",
+    // What has not run since the last collection but one is compiled again when it does (docs/decisions/0057).
+    "--flush-baseline-code",
+    "--bytecode-old-age=2",
+    // What is left then lies scattered.
+    "--compact-on-every-full-gc",
   ],
 };
 

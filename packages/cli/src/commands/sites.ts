@@ -8,6 +8,10 @@ import { NoSuchThing } from "../errors.ts";
 import { whole } from "../output/format.ts";
 import { age, cell, table } from "../output/table.ts";
 
+/** Fjord's kinds are here, and no agent has ever run. */
+export const NO_SITES =
+  "there are no sites here yet: an agent makes this one when it starts, and `fjord init` installs an agent\n";
+
 export function addSites(program: Command, context: CommandContext): void {
   const command = program
     .command("sites")
@@ -23,7 +27,7 @@ function listing(names: readonly string[]): Listing<[Site[]]> {
     kinds: [Site],
     chosen: ([all]) => [names.length === 0 ? all : names.map((name) => siteCalled(name, all))],
     value: ([sites]) => whole(sites, names.length === 1),
-    table: ([sites], wide, now) => (sites.length === 0 ? "there are no sites here yet\n" : siteTable(sites, wide, now)),
+    table: ([sites], wide, now) => (sites.length === 0 ? NO_SITES : siteTable(sites, wide, now)),
   };
 }
 

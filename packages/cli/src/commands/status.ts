@@ -9,7 +9,7 @@ import { age, cell, table } from "../output/table.ts";
 import { isClosedStill, standingOf } from "../place/contract-standing.ts";
 import { peeringMessage, peeringReason } from "../place/peering-message.ts";
 import { twinsMessage } from "../place/twins-ready.ts";
-import { siteTable } from "./sites.ts";
+import { NO_SITES, siteTable } from "./sites.ts";
 
 type Lists = [Site[], Peering[], Contract[], VirtualNode[], Offloading[]];
 
@@ -50,7 +50,7 @@ function statusTables(
     ["Offloaded namespaces", offloadings.length, offloadingTable(offloadings, sites, wide, now)],
   ];
   const shown = sections.filter(([, count]) => count > 0);
-  return shown.map(([title, , text]) => `${title}\n${indent(text)}`).join("\n") || "there are no sites here yet\n";
+  return shown.map(([title, , text]) => `${title}\n${indent(text)}`).join("\n") || NO_SITES;
 }
 
 function indent(text: string): string {

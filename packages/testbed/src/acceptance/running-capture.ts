@@ -1,4 +1,3 @@
-import assert from "node:assert/strict";
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { startFjord } from "../agents/index.ts";
@@ -22,14 +21,16 @@ export class RunningCapture implements AsyncDisposable {
     });
   }
 
-  /** Resolves once packets are seen by it. */
+  /** Resolves once packets are seen by it. A gateway that has just lost its lease carries no link for a moment: the command is given again, as it advises. */
   static async start(kubeconfig: string, ...args: readonly string[]): Promise<RunningCapture> {
-    const running = new RunningCapture(startFjord(kubeconfig, "network", "capture", ...args));
-    await eventually("the capture has begun", async () => {
-      assert.equal(running.#child.exitCode, null, running.stderr);
-      return running.stderr.includes("packets of the link with");
+    let running = new RunningCapture(startFjord(kubeconfig, "network", "capture", ...args));
+    return await eventually("the capture has begun", async () => {
+      if (running.stderr.includes("packets of the link with")) return running;
+      if (running.#child.exitCode === null) return undefined;
+      const why = running.stderr;
+      running = new RunningCapture(startFjord(kubeconfig, "network", "capture", ...args));
+      throw new Error(`it ended: ${why}`);
     });
-    return running;
   }
 
   /** With what it has ended. */
