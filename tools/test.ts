@@ -3,7 +3,7 @@
 import { globSync, readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { dirname, join } from "node:path";
-import { ensureFjord } from "@fjord/testbed/release";
+import { ensureAgent, ensureFjord } from "@fjord/testbed/release";
 import { allowInotify, kubernetesSkip, realNodesSkip } from "@fjord/testbed/testing";
 import { keepDurations, longestFirst, readDurations } from "./test/known-durations.ts";
 import { runNode } from "./test/run-node.ts";
@@ -52,6 +52,8 @@ if (integration.length > 0 || unit.some((file) => read(file).includes("testedFjo
   // As it is shipped it starts sooner than from its sources, and hundreds of times.
   process.env.FJORD_TEST_PROGRAM ??= (await ensureFjord(join(root, "node_modules/.cache/fjord/programs"))).file;
 }
+if (integration.length > 0)
+  process.env.FJORD_TEST_AGENT ??= await ensureAgent(join(root, "node_modules/.cache/fjord/agents"));
 let status = 0;
 if (unit.length > 0) {
   heading(`Unit tests (files: ${unit.length})`);

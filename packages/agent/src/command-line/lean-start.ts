@@ -9,9 +9,9 @@ export const leanSettings = {
     "--no-maglev",
     // For what a start or a burst has left (spare-memory.ts).
     "--expose-gc",
-    // What has not run since the last collection but one is compiled again when it does (docs/decisions/0057).
+    // What has not run during four collections is compiled again when it does (docs/decisions/0057).
     "--flush-baseline-code",
-    "--bytecode-old-age=2",
+    "--bytecode-old-age=4",
     // What is left then lies scattered.
     "--compact-on-every-full-gc",
   ],

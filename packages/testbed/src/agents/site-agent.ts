@@ -1,5 +1,4 @@
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { AGENT_NAME, installObjects, manifests } from "@fjord/agent";
 import { AGENT_NAMESPACE } from "@fjord/api";
 import { type Clock, type Random, systemClock } from "@fjord/base";
@@ -8,6 +7,7 @@ import { NotReadyError, ProcessEndedError } from "../errors.ts";
 import type { ManagedProcess } from "../managed-process.ts";
 import type { Endpoint } from "../network/relay.ts";
 import { freePorts } from "../ports.ts";
+import { testedAgent } from "../release/tested-program.ts";
 import type { Site } from "../site.ts";
 import { hostOf } from "../site-layout.ts";
 import { waitFor } from "../wait.ts";
@@ -24,7 +24,7 @@ export interface SiteAgentOptions {
   readonly clockAhead?: number;
   /** More options of `fjord-agent run`. */
   readonly flags?: readonly string[];
-  /** The agent as it is shipped: the file of a bundle. @default its source */
+  /** The agent as it is shipped: the file of a bundle. @default what the tests have built, or its source */
   readonly program?: string;
   readonly timeout?: number;
   readonly signal?: AbortSignal;
@@ -46,7 +46,6 @@ export interface SiteAgent {
 }
 
 const clockAhead = new URL("clock-ahead.ts", import.meta.url);
-const source = fileURLToPath(new URL("../../../agent/src/cli.ts", import.meta.url));
 
 /** Installs Fjord into a site, and starts its agent under the rights that the installation gives it. */
 export async function startSiteAgent(site: Site, options: SiteAgentOptions = {}): Promise<SiteAgent> {
@@ -66,7 +65,7 @@ export async function startSiteAgent(site: Site, options: SiteAgentOptions = {})
       env: { NODE_OPTIONS: `--import=${clockAhead}`, FJORD_TEST_CLOCK_AHEAD: String(options.clockAhead) },
     }),
     args: [
-      options.program ?? source,
+      options.program ?? testedAgent(),
       "run",
       `--kubeconfig=${kubeconfig}`,
       `--site-name=${name}`,

@@ -1,2 +1,2 @@
 export { buildRelease, PARTS, PROGRAMS, SPLIT } from "./build-release.ts";
-export { ensureFjord } from "./fjord-program.ts";
+export { ensureAgent, ensureFjord } from "./fjord-program.ts";

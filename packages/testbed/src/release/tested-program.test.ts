@@ -1,17 +1,22 @@
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { test } from "node:test";
-import { testedFjord } from "./tested-program.ts";
+import { testedAgent, testedFjord } from "./tested-program.ts";
 
-test("is what FJORD_TEST_PROGRAM names", () => {
-  assert.equal(testedFjord({ FJORD_TEST_PROGRAM: "/built/fjord.mjs" }), "/built/fjord.mjs");
-});
-
-for (const [said, env] of Object.entries({ "not set": {}, empty: { FJORD_TEST_PROGRAM: "" } })) {
-  test(`is the command's source where FJORD_TEST_PROGRAM is ${said}`, () => {
-    const source = testedFjord(env);
-
-    assert.match(source, /\/packages\/cli\/src\/cli\.ts$/);
-    assert.ok(existsSync(source), source);
+for (const [variable, tested, place] of [
+  ["FJORD_TEST_PROGRAM", testedFjord, "cli"],
+  ["FJORD_TEST_AGENT", testedAgent, "agent"],
+] as const) {
+  test(`is what ${variable} names`, () => {
+    assert.equal(tested({ [variable]: "/built/program.mjs" }), "/built/program.mjs");
   });
+
+  for (const [said, env] of Object.entries({ "not set": {}, empty: { [variable]: "" } })) {
+    test(`is the source of ${place} where ${variable} is ${said}`, () => {
+      const source = tested(env);
+
+      assert.ok(source.endsWith(`/packages/${place}/src/cli.ts`), source);
+      assert.ok(existsSync(source), source);
+    });
+  }
 }
