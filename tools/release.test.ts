@@ -45,6 +45,26 @@ test("an agent leaves in files of their own what it seldom needs, and the npm pa
   assert.ok(bytes(place, read) < 0.8 * bytes(place, built), `it reads ${read.length} files of ${built.length}`);
 });
 
+test("an agent finds by name what it imports when that is needed, of Node's own modules and of libraries too", async () => {
+  const place = join(folder, "on-demand");
+  await buildRelease(root, place, ["fjord-agent"]);
+  const looked: string[] = [];
+  for (const file of readdirSync(place))
+    for (const [, names = "", from = ""] of readFileSync(join(place, file), "utf8").matchAll(
+      /\{([^{}]+)\}=await import\("([^"]+)"\)/g,
+    )) {
+      const exported = Object.keys(await import(from.startsWith(".") ? join(place, from) : from));
+      const wanted = names.split(",").map((name) => name.split(":")[0] ?? "");
+      assert.deepEqual(
+        wanted.filter((name) => !exported.includes(name)),
+        [],
+        `${file} imports them from ${from}`,
+      );
+      looked.push(...wanted);
+    }
+  for (const name of ["generateKeyPairSync", "parseDocument", "stringify"]) assert.ok(looked.includes(name), name);
+});
+
 /** Files with all that they import before they run. */
 function withImports(place: string, files: readonly string[]): string[] {
   const seen = new Set(files);

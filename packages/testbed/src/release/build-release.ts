@@ -47,16 +47,19 @@ export async function buildRelease(
       minifyWhitespace: true,
       legalComments: "none",
       banner: { js: `${BANNER}\n${needsNode(program)}` },
-      plugins: [ownPlace(root), builtInsOnDemand, partsApart(root)],
+      plugins: [ownPlace(root), builtInsOnDemand, namesOnDemand, partsApart(root)],
       logLevel: "error",
       metafile: true,
     });
-    for (const source of Object.keys(metafile.inputs)) if (!source.startsWith(BUILT_IN)) sources.add(source);
+    for (const source of Object.keys(metafile.inputs)) if (!MADE.test(source)) sources.add(source);
   }
   return [...sources];
 }
 
 const BUILT_IN = "built-in";
+const NAMES = "names";
+/** What no file is, and is made here. */
+const MADE = new RegExp(`^(${BUILT_IN}|${NAMES}):`);
 
 /**
  * In one file every import of Node's own modules would be made at the start, whatever the command: that takes longer than all the
@@ -65,11 +68,31 @@ const BUILT_IN = "built-in";
 const builtInsOnDemand: Plugin = {
   name: "built-ins on demand",
   setup: ({ onResolve, onLoad }) => {
-    onResolve({ filter: /^node:/ }, ({ path }) => ({ path, namespace: BUILT_IN }));
+    onResolve({ filter: /^node:/ }, ({ path, kind }) =>
+      kind === "dynamic-import" ? { path, external: true } : { path, namespace: BUILT_IN },
+    );
     onLoad({ filter: /.*/, namespace: BUILT_IN }, ({ path }) => ({
       contents: `module.exports = process.getBuiltinModule(${JSON.stringify(path)})`,
       loader: "js",
     }));
+  },
+};
+
+/**
+ * A library that is imported when it is needed, and is no ES module, has one name where programs are split, `default`. Here it has all that Node gives it.
+ */
+const namesOnDemand: Plugin = {
+  name: "names on demand",
+  setup: ({ onResolve, onLoad, resolve }) => {
+    onResolve({ filter: /^[^./]/ }, async ({ path, kind, resolveDir }) => {
+      if (kind !== "dynamic-import") return undefined;
+      const found = await resolve(path, { kind: "import-statement", resolveDir });
+      return found.path.includes("/node_modules/") ? { path: found.path, namespace: NAMES } : undefined;
+    });
+    onLoad({ filter: /.*/, namespace: NAMES }, async ({ path }) => {
+      const names = Object.keys((await import(path)) as object).filter((name) => /^\w+$/.test(name));
+      return { contents: `export { ${names.join(", ")} } from ${JSON.stringify(path)}`, resolveDir: dirname(path) };
+    });
   },
 };
 
