@@ -1,7 +1,6 @@
 import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { FOLLOWER_NAME, followerRights, GATEWAY_NAME, gatewayRights, installObjects } from "@fjord/agent";
 import { AGENT_NAMESPACE } from "@fjord/api";
@@ -11,11 +10,12 @@ import type { ManagedProcess } from "../managed-process.ts";
 import type { NetworkNamespaces } from "../namespaces/index.ts";
 import type { RealNode } from "../nodes/node.ts";
 import { enterFile, inside } from "../nodes/node-scripts.ts";
+import { testedAgent } from "../release/tested-program.ts";
 import type { Site } from "../site.ts";
 import { wireguardProgram } from "../testing.ts";
 
 const CLOCK = new URL("../agents/clock-ahead.ts", import.meta.url);
-const AGENT = fileURLToPath(new URL("../../../agent/src/cli.ts", import.meta.url));
+const AGENT = testedAgent();
 
 /** Gives a node an address on the wire on which gateways of sites meet (`makeWire`): its site's network leads nowhere else. */
 export async function joinWire(namespaces: NetworkNamespaces, node: RealNode, address: string): Promise<void> {

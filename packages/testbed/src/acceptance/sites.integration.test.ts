@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { X509Certificate } from "node:crypto";
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { connect } from "node:tls";
 import { fileURLToPath } from "node:url";
@@ -12,7 +12,7 @@ import { sleep, systemClock } from "@fjord/base";
 import { siteIdOf } from "@fjord/continuum/identity";
 import { Deployment } from "@fjord/kube";
 import { fjord, fjordResult, PLENTY } from "../agents/index.ts";
-import { buildProgram } from "../bench/build-program.ts";
+import { buildRelease } from "../release/index.ts";
 import { kubernetesSkip, testSubstrates } from "../testing.ts";
 import { AcceptanceBed, type ConditionShape, eventually, type PodShape } from "./acceptance-bed.ts";
 import { deployment, disruptionBudget, namespace, pod, statefulSet } from "./workloads.ts";
@@ -24,7 +24,8 @@ const skip = kubernetesSkip("1.36") || kubernetesSkip("1.35");
 
 const [major = "", minor = ""] = FJORD_VERSION.split(".");
 const NEXT_VERSION = `${major}.${Number(minor) + 1}.0`;
-const PROGRAMS = fileURLToPath(new URL(`../../../../.fjord/acceptance-${process.pid}`, import.meta.url));
+const root = fileURLToPath(new URL("../../../..", import.meta.url));
+const PROGRAMS = join(root, ".fjord", `acceptance-${process.pid}`);
 
 interface SiteStatus {
   readonly published: { readonly version: string };
@@ -533,17 +534,16 @@ function shownAt(host: string, port: number): Promise<X509Certificate> {
 
 /** The agent as it is shipped, of the next minor by its own word. */
 async function newerAgent(directory: string): Promise<string> {
-  const program = await buildProgram("agent/src/cli.ts", directory);
-  const folder = dirname(program);
+  await buildRelease(root, directory, ["fjord-agent"]);
   // A bundle has no white space around it.
   const own = new RegExp(`(FJORD_VERSION\\s*=\\s*)"${RegExp.escape(FJORD_VERSION)}"`);
   let changed = 0;
-  for (const name of await readdir(folder)) {
-    const text = await readFile(join(folder, name), "utf8");
+  for (const name of await readdir(directory)) {
+    const text = await readFile(join(directory, name), "utf8");
     if (!own.test(text)) continue;
-    await writeFile(join(folder, name), text.replace(own, `$1"${NEXT_VERSION}"`));
+    await writeFile(join(directory, name), text.replace(own, `$1"${NEXT_VERSION}"`));
     changed++;
   }
   assert.equal(changed, 1, "one place says which version it is");
-  return program;
+  return join(directory, "fjord-agent.mjs");
 }

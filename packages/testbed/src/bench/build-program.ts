@@ -5,7 +5,7 @@ import { build } from "esbuild";
 
 const packages = fileURLToPath(new URL("../../..", import.meta.url));
 
-/** Bundles a program of this repository as it is shipped, such as `agent/src/cli.ts`, and gives the file to run. */
+/** Bundles the sources of a program, such as `node/src/cli.ts`, beside the libraries that are installed here, and gives the file to run. */
 export async function buildProgram(source: string, directory: string): Promise<string> {
   const [name = ""] = source.split("/");
   const outdir = join(directory, name);

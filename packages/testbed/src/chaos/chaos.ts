@@ -6,7 +6,7 @@ import { type Clock, describeError, type Random, sleep } from "@fjord/base";
 import { type KubeClient, Namespace } from "@fjord/kube";
 import { agentReady, Continuum, fjord, fjordResult } from "../agents/index.ts";
 import type { Bed } from "../bed.ts";
-import { buildProgram } from "../bench/build-program.ts";
+import { buildRelease } from "../release/index.ts";
 import { waitFor } from "../wait.ts";
 import { requestsIn, writeStorms, writesOutside } from "./audit.ts";
 import { differences, eventStorms, leftovers } from "./convergence.ts";
@@ -52,7 +52,8 @@ const MOST_TOLD = { times: 100, events: 20 };
 export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
   const programs = join(root, ".fjord", `chaos-${process.pid}`);
   try {
-    const program = await buildProgram("agent/src/cli.ts", programs);
+    await buildRelease(root, programs, ["fjord-agent"]);
+    const program = join(programs, "fjord-agent.mjs");
     await using continuum = new Continuum(await options.startBed());
     const clocks = options.clocksApart === true ? clocksOf(options.seed) : undefined;
     if (clocks !== undefined) options.say(`clocks are ahead by ${JSON.stringify(clocks)} ms`);
