@@ -2,6 +2,7 @@ import { AddressPlan, CONSUMER_LABEL, Export, Import, Link, Peering, Site } from
 import {
   type Cache,
   type Controller,
+  done,
   generationChanged,
   type Node,
   Pod,
@@ -43,7 +44,7 @@ import { PlannedNames } from "./planned-names.ts";
 import { isRefusedWrite } from "./refused-write.ts";
 import { type SitePair, SitePairs } from "./site-pairs.ts";
 import type { TcpCarrier } from "./tcp/tcp-carrier.ts";
-import { tellPeer } from "./tell-peer.ts";
+import { PeerTeller } from "./tell-peer.ts";
 
 export interface NetworkControllerOptions {
   readonly home: Home;
@@ -93,8 +94,6 @@ export class NetworkController implements Runnable {
   readonly #peerings: Cache<Peering>;
   readonly #sites: Cache<Site>;
   readonly #guests: Cache<Pod>;
-  /** What providers were told last, by site: its digest. */
-  readonly #told = new Map<SiteId, string | undefined>();
   readonly #exports: Cache<Export>;
   readonly #imports: Cache<Import>;
   readonly #pods: NamespacePods;
@@ -105,6 +104,7 @@ export class NetworkController implements Runnable {
   readonly #names: PlannedNames;
   readonly #parties: LinkParties;
   readonly #changes: NetworkChanges;
+  readonly #teller: PeerTeller;
 
   constructor(options: NetworkControllerOptions) {
     this.#options = options;
@@ -146,6 +146,11 @@ export class NetworkController implements Runnable {
       holders: this.#holders,
       look: (site) => this.#look(site),
     });
+    this.#teller = new PeerTeller({
+      ...known,
+      clock: home.clock,
+      look: (name, afterMs) => this.#controller.enqueue({ name }, afterMs),
+    });
     const siteOf = (id: SiteId | undefined) => (id === undefined ? [] : [{ name: id }]);
     const around = (id: SiteId | undefined) =>
       id === undefined ? [] : this.#meetings.around(id).map((name) => ({ name }));
@@ -176,6 +181,7 @@ export class NetworkController implements Runnable {
       await this.#controller.run(stop, abandon);
     } finally {
       release();
+      this.#teller.close();
       this.#pods.keepOnly(new Set());
     }
   }
@@ -186,14 +192,16 @@ export class NetworkController implements Runnable {
       await this.#removeLink(site, signal);
       await this.#plans.remove(site, signal);
       this.#parties.followPods();
-      return await this.#tell(site, undefined, signal);
+      this.#teller.tell(site, undefined);
+      return done();
     }
     await this.#options.key.ensure(signal);
     const plan = await this.#keepPlan(pair, signal);
     const hubs = this.#hubsTo(pair);
     await this.#keepLink(pair, plan, hubs, signal);
     this.#parties.followPods();
-    return await this.#tell(site, pair.isAsked ? this.#saying(pair, plan, hubs) : undefined, signal);
+    this.#teller.tell(site, pair.isAsked ? this.#saying(pair, plan, hubs) : undefined);
+    return done();
   }
 
   async #keepPlan(pair: SitePair, signal: AbortSignal): Promise<AddressPlan> {
@@ -275,10 +283,6 @@ export class NetworkController implements Runnable {
       ...(hubs.asked !== undefined && { relay: { hub: hubs.asked, port: own.port } }),
       ...(fallback !== undefined && { fallback: { hub: fallback, port: own.port } }),
     });
-  }
-
-  #tell(site: SiteId, facts: NetworkFacts | undefined, signal: AbortSignal): Promise<Result> {
-    return tellPeer({ sites: this.#options.sites, peerings: this.#peerings, told: this.#told }, site, facts, signal);
   }
 
   async #removeLink(site: SiteId, signal: AbortSignal): Promise<void> {
