@@ -56,6 +56,7 @@ export class ConsumerContracts implements Runnable {
       name: this.name,
       sources: [storeSource(options.store)],
       concurrency: 4,
+      waitsOn: ({ namespace: site, name }) => site ?? options.store.get(name)?.spec.terms.provider,
       backoff: { initial: 50, max: 5_000 },
       reconcile: ({ namespace: site, name }, { signal }) =>
         site === undefined ? this.#lead(name, signal) : this.#letGo(site, name, signal),

@@ -410,4 +410,44 @@ describe("Controller", () => {
     assert.ok(watches(cache, ({ data }) => Object.keys(data ?? {}).map((name) => ({ name }))));
     assert.ok(owns(cache, Secret, { when: generationChanged }));
   });
+
+  test("goes on with what waits on others where one never answers, and with more of that when it does", async () => {
+    const begun: string[] = [];
+    const answers = new Map<string, () => void>();
+    const reconcile: ControllerOptions["reconcile"] = async ({ namespace, name }) => {
+      begun.push(`${namespace}/${name}`);
+      if (namespace === "silent") await new Promise<void>((resolve) => answers.set(name, resolve));
+      return done();
+    };
+    const waitsOn: ControllerOptions["waitsOn"] = ({ namespace }) => namespace;
+    const { clock, controller, stop, run } = start({ sources: [], reconcile, concurrency: 2, waitsOn });
+    const enqueue = (namespace: string, names: string) => {
+      for (const name of names) controller.enqueue({ namespace, name });
+    };
+    enqueue("silent", "abcd");
+    enqueue("good", "x");
+    await clock.advance(900);
+    assert.deepEqual(begun, ["silent/a", "silent/b"], "it may still answer");
+    await clock.advance(200);
+    assert.deepEqual(begun.splice(0), ["silent/a", "silent/b", "good/x"]);
+    enqueue("silent", "ef");
+    enqueue("good", "yz");
+    await clock.advance(60_000);
+    assert.deepEqual(begun.splice(0), ["good/y", "good/z"], "it has as many as there are workers, and no more");
+    answers.get("a")?.();
+    await clock.advance(0);
+    assert.deepEqual(begun.splice(0), ["silent/c"]);
+    enqueue("good", "x");
+    await clock.advance(0);
+    assert.deepEqual(begun.splice(0), ["good/x"], "though one more waits on it");
+    for (const name of "bc") answers.get(name)?.();
+    await clock.advance(0);
+    assert.deepEqual(begun.splice(0), ["silent/d", "silent/e"]);
+    for (const name of "de") answers.get(name)?.();
+    await clock.advance(0);
+    assert.deepEqual(begun.splice(0), ["silent/f"]);
+    stop.abort();
+    answers.get("f")?.();
+    await run;
+  });
 });

@@ -17,6 +17,7 @@ import { formatRequest, parseRequest, type Request } from "./request.ts";
 import type { Result } from "./result.ts";
 import type { Runnable } from "./runnable.ts";
 import { scopedLogger } from "./scoped-logger.ts";
+import { SlowWork } from "./slow-work.ts";
 import type { Watch } from "./source.ts";
 
 export interface ReconcileContext {
@@ -41,6 +42,11 @@ export interface ControllerOptions {
   reconcile: Reconcile;
   /** How many objects are reconciled at the same time. @default 1 */
   concurrency?: number;
+  /**
+   * On whom the work for an object waits, as another site that is asked: while one takes its time, others are not held up. So many objects as `concurrency` may wait on each
+   * then, and others are worked on beside them. @default on nobody in particular
+   */
+  waitsOn?: (request: Request) => string | undefined;
   /** @default true */
   needsLeaderElection?: boolean;
   /**
@@ -94,7 +100,7 @@ export class Controller implements Runnable {
       const dropped = new AbortController();
       const stopListening = onAbort(abandon, () => dropped.abort(abandon.reason));
       try {
-        await Promise.all(Array.from({ length: concurrency }, () => this.#work(stop, dropped.signal)));
+        await this.#workTogether(concurrency, stop, dropped.signal);
       } finally {
         stopListening();
       }
@@ -122,14 +128,36 @@ export class Controller implements Runnable {
     }
   }
 
-  async #work(stop: AbortSignal, abandon: AbortSignal): Promise<void> {
+  async #workTogether(concurrency: number, stop: AbortSignal, abandon: AbortSignal): Promise<void> {
+    const { waitsOn, clock } = this.#options;
+    const workers = new Set<Promise<void>>();
+    const add = () => {
+      const worker = this.#work(stop, abandon, slow).finally(() => workers.delete(worker));
+      workers.add(worker);
+    };
+    const slow =
+      waitsOn &&
+      new SlowWork({
+        waitsOn: (key) => waitsOn(parseRequest(key)),
+        most: concurrency,
+        clock,
+        onSlow: add,
+        release: (key) => this.#queue.add(key),
+      });
+    for (let i = 0; i < concurrency; i++) add();
+    while (workers.size > 0) await Promise.all(workers);
+  }
+
+  async #work(stop: AbortSignal, abandon: AbortSignal, slow: SlowWork | undefined): Promise<void> {
     const { clock } = this.#options;
     let turned = clock.now();
     for (;;) {
       const key = await this.#queue.next(stop);
       if (key === undefined) return;
-      await this.#reconcile(key, abandon);
+      const end = slow === undefined ? () => false : slow.begin(key);
+      if (end !== undefined) await this.#reconcile(key, abandon);
       this.#queue.done(key);
+      if (end?.()) return;
       if (clock.now() - turned < TURN_MS) continue;
       // Reconcilers without I/O would otherwise keep timers and sockets from having a turn for as long as keys are ready.
       await sleep(clock, 0, stop);

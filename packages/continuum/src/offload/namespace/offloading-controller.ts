@@ -94,6 +94,7 @@ export class OffloadingController implements Runnable {
         }),
       ],
       concurrency: 8,
+      waitsOn: ({ namespace }) => namespace,
       timeoutMs: 60_000,
       backoff: { initial: 100, max: 30_000 },
       reconcile: (request, context) => this.#reconcile(request, context),
@@ -202,7 +203,7 @@ export class OffloadingController implements Runnable {
     const left = steps.filter(({ step }) => step !== "forget");
     await this.#say(offloading, left, signal);
     const failures: unknown[] = [];
-    for (const { site, step, name } of left) {
+    const bring = async ({ site, step, name }: (typeof left)[number]) => {
       try {
         if (step === "create") await this.#requests.create(site, namespace, name, signal);
         if (step === "delete") await this.#requests.delete(site, namespace, signal);
@@ -213,7 +214,8 @@ export class OffloadingController implements Runnable {
         if (isForbidden(error)) this.#options.remotes.get(site)?.refresh();
         failures.push(error);
       }
-    }
+    };
+    await Promise.all(left.map(bring));
     if (failures.length === 0) return left.length;
     const sites = new Set(left.map(({ site }) => site));
     const now = this.#overview.factsOf(offloading).filter(({ site }) => sites.has(site));
@@ -228,7 +230,7 @@ export class OffloadingController implements Runnable {
     const leftovers = this.#requests.sitesOf(namespace).filter((site) => this.#overview.isReachable(site));
     if (leftovers.length === 0) return this.#labels.removeStale(namespace, signal);
     if (await this.#exists(namespace, signal)) return done();
-    for (const site of leftovers) await this.#requests.delete(site, namespace, signal);
+    await Promise.all(leftovers.map((site) => this.#requests.delete(site, namespace, signal)));
     return this.#labels.removeStale(namespace, signal);
   }
 

@@ -96,6 +96,7 @@ export class PodOffloader implements OffloadedPods, Runnable {
       sources: [],
       reconcile: this.#reconcile,
       concurrency: options.concurrency ?? 16,
+      waitsOn: ({ namespace = "", name }) => this.#siteOf(namespace, name),
       backoff: { initial: 50, max: 5_000 },
       clock,
       random,
@@ -154,6 +155,17 @@ export class PodOffloader implements OffloadedPods, Runnable {
     const isEnding = pod.metadata.deletionTimestamp !== undefined;
     return isEnding ? await this.#life.end(pod, place, work) : await this.#life.follow(pod, place, work);
   };
+
+  /** Which site is asked for a pod: where it is, or where one is left of which there is none at home. */
+  #siteOf(namespace: string, name: string): SiteId | undefined {
+    const { nodes, twins } = this.#options;
+    const pod = this.#pods.pod(namespace, name);
+    if (pod !== undefined) return nodes.get(pod.spec?.nodeName ?? "")?.site;
+    return this.#remotes.entries().find(([id, remote]) => {
+      const twin = twins.twinOf(id, namespace);
+      return twin !== undefined && remote.shadowAt(twin, name) !== undefined;
+    })?.[0];
+  }
 
   #placeOf(node: KnownVirtualNode, namespace: string): Place | undefined {
     const { sites, twins } = this.#options;

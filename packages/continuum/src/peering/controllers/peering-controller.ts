@@ -72,6 +72,7 @@ export class PeeringController implements Runnable {
         watches(knownSites, { map: (site) => this.#withSite(site.metadata.name ?? ""), when: generationChanged }),
       ],
       concurrency: 8,
+      waitsOn: ({ name }) => name,
       backoff: { initial: 50, max: 5_000 },
       reconcile: ({ name }, { signal }) => this.#reconcile(name, signal),
     });

@@ -71,6 +71,7 @@ export class KindReflection<T extends KubeObject> {
       sources: [],
       reconcile: (request, context) => this.#reconcile(request, context),
       concurrency: CONCURRENCY,
+      waitsOn: ({ name: place }) => place.slice(0, place.indexOf("/")),
       backoff: { initial: 100, max: 30_000 },
     });
   }
