@@ -1,4 +1,5 @@
 import { AddressPlan } from "@fjord/api";
+import { TokenBucket } from "@fjord/base";
 import {
   againAfter,
   type Cache,
@@ -34,6 +35,11 @@ export interface IntroductionControllerOptions {
 const REFUSED_MS = 15_000;
 const LOST_MS = 1_000;
 const AT_ONCE = 8;
+/**
+ * How often a provider is told of another one, whatever it says that it has heard, and whatever it answers: the other is told that, and takes so much of this site and no more of all
+ * that this one tells it.
+ */
+const PACE = { burst: 20, perSecond: 4 } as const;
 
 /**
  * At a consumer: tells each of its providers of each other one that has guests of the same namespaces, and brings their cards to and fro. A request
@@ -48,6 +54,7 @@ export class IntroductionController implements Runnable {
   readonly #pods: NamespacePods;
   /** What was last found to be said, until something of it changes. */
   readonly #words = new Map<string, IntroductionWord>();
+  readonly #paces = new Map<string, TokenBucket>();
   #changes = 0;
 
   constructor(options: IntroductionControllerOptions) {
@@ -68,6 +75,7 @@ export class IntroductionController implements Runnable {
         }),
       ],
       concurrency: AT_ONCE,
+      waitsOn: ({ namespace: to }) => to,
       backoff: { initial: 100, max: 5_000 },
       reconcile: (request, { signal }) => this.#reconcile(request, signal),
     });
@@ -96,6 +104,7 @@ export class IntroductionController implements Runnable {
     const { sites, cards } = this.#options;
     if (!this.#othersOf(to).includes(of)) {
       this.#words.delete(`${to}/${of}`);
+      this.#paces.delete(`${to}/${of}`);
       cards.forget(to, of);
       this.#followPods();
       return done();
@@ -104,6 +113,7 @@ export class IntroductionController implements Runnable {
     if (remote?.report === undefined || !remote.reachability.reachable) return done();
     const word = await this.#word(to, of, signal);
     if (remote.report.introductions?.[of] === introductionToken(word, cards.get(to, of))) return done();
+    if (!this.#paceOf(to, of).tryTake()) return againAfter(1_000 / PACE.perSecond);
     let answer: IntroductionAnswer;
     try {
       answer = await remote.call<IntroductionAnswer>("PUT", `/introductions/${of}`, word, signal);
@@ -140,6 +150,13 @@ export class IntroductionController implements Runnable {
     const word = { ...(card && { card }), namespaces: told };
     if (changes === this.#changes) this.#words.set(key, word);
     return word;
+  }
+
+  #paceOf(to: SiteId, of: SiteId): TokenBucket {
+    const key = `${to}/${of}`;
+    const pace = this.#paces.get(key) ?? new TokenBucket({ ...PACE, clock: this.#options.home.clock });
+    this.#paces.set(key, pace);
+    return pace;
   }
 
   #othersOf(site: SiteId): SiteId[] {

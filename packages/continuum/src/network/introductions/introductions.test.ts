@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
 import { after, before, describe, it } from "node:test";
 import { AddressPlan, CONSUMER_LABEL, Link, newObject, Peering, Site } from "@fjord/api";
 import { silentLogger, systemClock } from "@fjord/base";
@@ -34,6 +35,8 @@ class Agent {
   spoil: (word: IntroductionWord) => unknown = (word) => word;
   /** How often it has told a provider of another one. */
   tellings = 0;
+  /** As provider: what it says to have heard is another thing each time. */
+  isForgetful = false;
   readonly #listeners = new Set<(id: string) => void>();
   readonly #reports = new Map<string, RemoteSite["report"]>();
   /** By id; an agent that was killed has another one in its place. */
@@ -148,13 +151,15 @@ class Agent {
   hear(): void {
     for (const provider of this.#providers.values()) {
       const id = this.key.id;
-      const { key, told, heard, introductions } = provider();
+      const { key, told, heard, introductions, isForgetful } = provider();
+      const tokens = Object.entries(introductions.tokensFor(id) ?? {});
+      const said = tokens.map(([site, token]) => [site, isForgetful ? randomBytes(16).toString("base64url") : token]);
       const report = {
         id: key.id,
         contracts: [],
         network: told.to(id),
         networkHeard: heard.digestOf(id),
-        introductions: introductions.tokensFor(id),
+        introductions: Object.fromEntries(said),
       };
       this.#reports.set(key.id, checkSiteReport(JSON.parse(JSON.stringify(report)), key.id));
       for (const listener of this.#listeners) listener(key.id);
@@ -284,6 +289,18 @@ describe("two consumers of the same two providers, which have never heard of eac
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
     assert.equal(first.tellings, before);
+  });
+
+  it("are told no more often than now and then, though one of them never says that it has heard it", async () => {
+    const before = first.tellings;
+    one.isForgetful = true;
+    for (let i = 0; i < 100; i++) {
+      first.hear();
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    one.isForgetful = false;
+    const more = first.tellings - before;
+    assert.ok(more > 0 && more < 40, `${more} times`);
   });
 
   it("have one link for both consumers, and no group of it has guests of two", async () => {
