@@ -5,6 +5,9 @@ import type { Card, IntroductionAnswer } from "../../protocol.ts";
 import type { SiteId } from "../../site-identity.ts";
 import { checkIntroduction, type Introduction, introductionToken } from "./introduction.ts";
 
+// Not imported: an import would load all that it could ever give (docs/decisions/0007).
+const { isDeepStrictEqual } = process.getBuiltinModule("node:util");
+
 export interface HeardIntroductionsOptions {
   /** The own id. */
   readonly id: SiteId;
@@ -27,6 +30,8 @@ export class HeardIntroductions {
   readonly #heard = new Map<SiteId, Map<SiteId, Introduction>>();
   readonly #listeners = new Set<(site: SiteId) => void>();
   readonly #news = new Map<SiteId, TokenBucket>();
+  /** What stands for an introduction, with the signature of the answer: reports say so each second. */
+  readonly #tokens = new WeakMap<Introduction, { readonly answer: string | undefined; readonly token: string }>();
 
   constructor(options: HeardIntroductionsOptions) {
     this.#options = options;
@@ -48,7 +53,7 @@ export class HeardIntroductions {
       if (!sites.has(site) && sites.size >= MOST_SITES)
         throw new PeerRefused({ code: "TooMany", message: `${MOST_SITES} sites are introduced already` }, 429);
       const before = sites.get(site);
-      if (before === undefined || introductionToken(before, undefined) !== introductionToken(introduction, undefined)) {
+      if (before === undefined || !isDeepStrictEqual(before, introduction)) {
         if (!this.#newsOf(caller.id).tryTake())
           throw new PeerRefused({ code: "TooMany", message: "they change too often: say it again later" }, 429);
         this.#heard.set(caller.id, sites.set(site, introduction));
@@ -86,11 +91,17 @@ export class HeardIntroductions {
   tokensFor(consumer: SiteId): Record<SiteId, string> | undefined {
     const heard = this.#heard.get(consumer);
     if (heard === undefined || !this.#options.accepts()) return undefined;
-    const tokens = [...heard].map(([site, said]) => [
-      site,
-      introductionToken(said, this.#options.cardFor(site, consumer)),
-    ]);
+    const tokens = [...heard].map(([site, said]) => [site, this.#token(said, this.#options.cardFor(site, consumer))]);
     return Object.fromEntries(tokens) as Record<SiteId, string>;
+  }
+
+  #token(said: Introduction, card: Card | undefined): string {
+    const answer = card?.signature;
+    const known = this.#tokens.get(said);
+    if (known !== undefined && known.answer === answer) return known.token;
+    const token = introductionToken(said, card);
+    this.#tokens.set(said, { answer, token });
+    return token;
   }
 
   onChange(listener: (site: SiteId) => void): () => void {

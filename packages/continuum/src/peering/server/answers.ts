@@ -8,6 +8,15 @@ export function refused(statusCode: number, code: string, message: string): Peer
   return new PeerRefused({ code, message }, statusCode);
 }
 
+/** A body that is larger counts as so many questions more: what is in it is looked at one by one. */
+const BYTES_OF_A_QUESTION = 4 * 1024;
+
+/** As how many questions a body counts. One whose length is not told may be as large as any. */
+export function bodyCost({ headers }: Pick<IncomingMessage, "headers">): number {
+  const told = headers["transfer-encoding"] === undefined ? Number(headers["content-length"] ?? 0) : LARGEST_BODY;
+  return Math.floor(Math.min(told, LARGEST_BODY) / BYTES_OF_A_QUESTION);
+}
+
 /** The body as JSON; undefined where there is none. */
 export async function readJson(request: IncomingMessage, limit = LARGEST_BODY): Promise<unknown> {
   const declared = Number(request.headers["content-length"] ?? 0);

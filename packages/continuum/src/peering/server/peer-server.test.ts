@@ -213,6 +213,19 @@ describe("a PeerServer", () => {
     assert.equal((await ask(consumer, "/fjord/v1/open", { to: limited })).status, 200);
   });
 
+  test("counts large bodies as several questions, and those whose length is not told as the largest", async () => {
+    const limits = { questionsBurst: 70, questionsPerSecond: 0.001 };
+    const put = async (to: number, body: string, headers: Record<string, string> = {}) =>
+      (await ask(peer, "/fjord/v1/echo", { method: "POST", body, headers: { ...json, ...headers }, to })).status;
+    const large = `"${"x".repeat(100 * 1024)}"`;
+    const limited = await start({ limits });
+    assert.deepEqual([await put(limited, large), await put(limited, large)], [200, 200]);
+    assert.deepEqual([await put(limited, large), await put(limited, "{}")], [429, 200]);
+    const untold = { "transfer-encoding": "chunked" };
+    const another = await start({ limits });
+    assert.deepEqual([await put(another, "{}", untold), await put(another, "{}", untold)], [200, 429]);
+  });
+
   test("takes only so many connections of one peer", async () => {
     const limited = await start({ limits: { connectionsPerPeer: 2 } });
     const sockets = [await dial(peer, limited), await dial(peer, limited), await dial(peer, limited)];

@@ -11,7 +11,7 @@ import { PeerRefused } from "../../peer-refused-error.ts";
 import type { Caller, PeerRoute, RawRoute } from "../../peer-routes.ts";
 import type { PeerIdentity, SiteId } from "../../site-identity.ts";
 import type { PeerTls } from "../peer-tls.ts";
-import { readJson, refused, refuseUpgrade, sendJson, sendRefusal } from "./answers.ts";
+import { bodyCost, readJson, refused, refuseUpgrade, sendJson, sendRefusal } from "./answers.ts";
 import { Connections } from "./connections.ts";
 import { defaultPeerLimits, type PeerLimits } from "./peer-limits.ts";
 import { noPeerMetrics, type PeerMetrics } from "./peer-metrics.ts";
@@ -230,8 +230,8 @@ export class PeerServer {
       // By the clock that contracts and certificates go by: the other side compares it with its own.
       response.setHeader("date", new Date(started).toUTCString());
       const found = this.#routes.find(request.method ?? "", path);
-      const cost = typeof found === "object" ? found.route.cost : undefined;
-      if (caller.site !== undefined && !this.#rates.allow(caller.id, cost))
+      const cost = (typeof found === "object" ? found.route.cost : undefined) ?? 1;
+      if (caller.site !== undefined && !this.#rates.allow(caller.id, cost + bodyCost(request)))
         throw refused(429, "TooManyRequests", "too much is asked in a short time: ask less often");
       if (found === undefined || found === "wrongMethod") {
         this.#admit(caller, "stranger", request);
