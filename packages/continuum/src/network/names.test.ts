@@ -110,6 +110,24 @@ describe("what a peer's ranges are called", () => {
     ]);
   });
 
+  it("is found soon, however many others have names, and whatever is a word elsewhere", () => {
+    const names = (first: number, step: number) =>
+      parseCidrs(Array.from({ length: 2_000 }, (_, i) => `240.${first}.${(step * i) >> 8}.${(step * i) & 255}/32`));
+    const ranges = parseCidrs(Array.from({ length: 16 }, (_, i) => `203.0.113.${2 * i}/31`));
+    const before = process.cpuUsage();
+    const found = chooseNames({
+      ranges,
+      before: [],
+      taken: names(0, 1),
+      unwelcome: names(1, 2),
+      pools: [pools[0] as IpRange],
+    });
+    const { user, system } = process.cpuUsage(before);
+    assert.equal(textOf(found)[15], "203.0.113.30/31 240.0.7.238/31");
+    // With each place compared with all of them it would be some seconds.
+    assert.ok(user + system < 1_000_000, `${user + system} µs`);
+  });
+
   /** Few bits, so that many of them overlap. */
   const small = fc
     .record({ at: fc.integer({ min: 0, max: 63 }), length: fc.integer({ min: 0, max: 4 }) })

@@ -59,30 +59,55 @@ export function chooseNames(wishes: NameWishes): NamedRange[] {
   };
   for (const range of ranges) give(range, before.find((each) => sameRange(each.range, range))?.called);
   if (!fromPools) for (const range of ranges) if (!names.has(range) && isPrivate(range)) give(range, range);
+  const free = new InOrder([...special, ...taken]);
+  const welcome = new InOrder([...special, ...taken, ...unwelcome]);
   // The largest first, as a small one may stand in the way of all places of a large one.
   for (const range of [...ranges].sort((one, other) => one.length - other.length))
     if (!names.has(range)) {
-      const hindrances = [...special, ...taken, ...used];
-      give(range, freePlace(range, pools, [...hindrances, ...unwelcome]) ?? freePlace(range, pools, hindrances));
+      give(range, freePlace(range, pools, welcome.with(used)) ?? freePlace(range, pools, free.with(used)));
     }
   return ranges.map((range) => ({ range, ...(names.has(range) && { called: names.get(range) as IpRange }) }));
 }
 
-/** The first range of the size of `range` in a pool that overlaps with nothing that is used. */
-function freePlace(range: IpRange, pools: readonly IpRange[], used: readonly IpRange[]): IpRange | undefined {
-  const size = sizeOf(range);
+/** Ranges that are put in order when that is first asked for: peers choose how many they are. */
+class InOrder {
+  readonly #ranges: readonly IpRange[];
+  #ordered: readonly IpRange[] | undefined;
+
+  constructor(ranges: readonly IpRange[]) {
+    this.#ranges = ranges;
+  }
+
+  /** With a few others. */
+  with(others: readonly IpRange[]): readonly IpRange[] {
+    this.#ordered ??= this.#ranges.toSorted(byFirst);
+    // What is in order already is not compared again and again.
+    return [...this.#ordered, ...others].sort(byFirst);
+  }
+}
+
+function byFirst(one: IpRange, other: IpRange): number {
+  return one.first < other.first ? -1 : one.first > other.first ? 1 : 0;
+}
+
+/** The first range of the size of `range` in a pool that overlaps with nothing that is used, of which each is looked at once: `used` is in order. */
+function freePlace(
+  { family, length }: IpRange,
+  pools: readonly IpRange[],
+  used: readonly IpRange[],
+): IpRange | undefined {
+  const size = sizeOf({ family, length });
+  const hindrances = used.filter((each) => each.family === family);
   for (const pool of pools) {
-    if (pool.family !== range.family || pool.length > range.length) continue;
-    const end = pool.first + sizeOf(pool);
-    let first = pool.first;
-    while (first + size <= end) {
-      const place: IpRange = { family: pool.family, first, length: range.length };
-      const hindrance = used.find((each) => overlaps(each, place));
-      if (hindrance === undefined) return place;
-      const next = hindrance.first + sizeOf(hindrance);
+    if (pool.family !== family || pool.length > length) continue;
+    let { first } = pool;
+    for (const hindrance of hindrances) {
+      if (hindrance.first >= first + size) break;
       // The next place of this size that begins where the hindrance has ended.
-      first += size * (next > first ? (next - first + size - 1n) / size : 1n);
+      const past = hindrance.first + sizeOf(hindrance) - first;
+      if (past > 0n) first += ((past + size - 1n) / size) * size;
     }
+    if (first + size <= pool.first + sizeOf(pool)) return { family, first, length };
   }
   return undefined;
 }
