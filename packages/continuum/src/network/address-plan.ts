@@ -117,9 +117,25 @@ export function factsOf(
   };
 }
 
+/** A plan's ranges as they were read: for each that is kept, all others are asked for theirs. */
+const read = { called: new WeakMap<PlanSpec["peer"], IpRange[]>(), range: new WeakMap<PlanSpec["peer"], IpRange[]>() };
+
 /** What a plan's peer is called here. */
-export function calledRanges({ peer }: PlanSpec): IpRange[] {
-  return peer.flatMap(({ called }) => parseCidr(called ?? "") ?? []);
+export function calledRanges(plan: Pick<PlanSpec, "peer">): readonly IpRange[] {
+  return rangesOf(plan, "called");
+}
+
+/** A plan's peer's ranges as they are. */
+export function realRanges(plan: Pick<PlanSpec, "peer">): readonly IpRange[] {
+  return rangesOf(plan, "range");
+}
+
+function rangesOf({ peer }: Pick<PlanSpec, "peer">, field: "called" | "range"): readonly IpRange[] {
+  const known = read[field].get(peer);
+  if (known !== undefined) return known;
+  const ranges = parseCidrs(peer.flatMap((naming) => naming[field] ?? []));
+  read[field].set(peer, ranges);
+  return ranges;
 }
 
 function parseNamed({ range, called }: PlanSpec["peer"][number]): NamedRange[] {

@@ -29,6 +29,8 @@ export class NetworkChanges {
   readonly #options: NetworkChangesOptions;
   /** Providers that were last heard to let themselves be introduced. */
   readonly #meeting = new Set<SiteId>();
+  /** By site: whom it was last heard to introduce here, in one text. */
+  readonly #introduced = new Map<SiteId, string>();
 
   constructor(options: NetworkChangesOptions) {
     this.#options = options;
@@ -59,6 +61,7 @@ export class NetworkChanges {
       cards.onChange((from) => this.#look(from)),
       contracts.onChange((consumer) => {
         this.#look(consumer);
+        this.#lookIntroduced(consumer);
         this.#lookMeeting(consumer);
       }),
       twins.onChange((site, namespace) => {
@@ -99,13 +102,22 @@ export class NetworkChanges {
   #lookAtWord(site: SiteId): void {
     this.#look(site);
     for (const behind of this.#options.hubs.behind(site)) this.#look(behind);
+    const word = this.#options.wordOf(site);
+    const introduces = word === "unknown" ? word : (word.facts?.introduces ?? []).join();
+    // They may be many, and all else that it says is nothing to them.
+    if (introduces !== this.#introduced.get(site)) this.#lookIntroduced(site);
+    this.#introduced.set(site, introduces);
     this.#lookMeeting(site);
   }
 
-  /** Sites that a consumer has introduced here; and those around a provider that now takes part, or no longer. */
+  /** Sites that a consumer has introduced here. */
+  #lookIntroduced(consumer: SiteId): void {
+    for (const introduced of this.#options.meetings.introducedBy(consumer)) this.#look(introduced);
+  }
+
+  /** Sites around a provider that now takes part, or no longer. */
   #lookMeeting(site: SiteId): void {
     const { meetings, wordOf } = this.#options;
-    for (const introduced of meetings.introducedBy(site)) this.#look(introduced);
     const word = wordOf(site);
     const meets = word !== "unknown" && word.facts?.meets === true;
     if (meets === this.#meeting.has(site)) return;

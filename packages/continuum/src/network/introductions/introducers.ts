@@ -1,6 +1,7 @@
 import { type AddressPlan, CONSUMER_LABEL, type Link } from "@fjord/api";
 import type { Pod } from "@fjord/kube";
 import type { SiteId } from "../../site-identity.ts";
+import { realRanges } from "../address-plan.ts";
 import { localAddresses } from "../groups.ts";
 import type { IpRange } from "../ip-range.ts";
 import type { Group } from "../network-state.ts";
@@ -95,10 +96,10 @@ export function leavesNames(
   others: readonly Pick<PlanSpec, "peer">[],
   pools: readonly IpRange[],
 ): boolean {
-  const used = [...ranges, ...others.flatMap(({ peer }) => peer.map(({ range }) => range))];
+  const used = [...parseCidrs(ranges), ...others.flatMap(realRanges)];
   return ([4, 6] as const).every((family) => {
     const sum = (all: readonly IpRange[]) =>
       all.filter((range) => range.family === family).reduce((total, range) => total + sizeOf(range), 0n);
-    return sum(parseCidrs(used)) * SHARE <= sum(pools);
+    return sum(used) * SHARE <= sum(pools);
   });
 }
