@@ -159,6 +159,8 @@ export class GatewayObjects {
     await this.#sayCarrier();
     const known = new Set(reports.map(({ siteId }) => siteId));
     for (const siteId of this.#lives.keys()) if (!known.has(siteId)) this.#lives.delete(siteId);
+    for (const key of this.#toldAt.keys()) if (!known.has(key.split(" ")[0] ?? "")) this.#toldAt.delete(key);
+    this.#rates.keepOnly(known);
     const judged = reports.flatMap(({ siteId, signs, isTrying, ...seen }) => {
       const link = this.#links.get({ name: siteId });
       if (link === undefined) return [];

@@ -28,6 +28,11 @@ export class LinkRates {
     };
   }
 
+  /** Of others nothing will come. */
+  keepOnly(names: ReadonlySet<string>): void {
+    for (const name of this.#told.keys()) if (!names.has(name)) this.#told.delete(name);
+  }
+
   told(name: string, { receivedBytes, sentBytes }: CarriedBytes, at: number): void {
     this.#told.set(name, { receivedBytes, sentBytes, at });
   }

@@ -39,6 +39,11 @@ export abstract class Series<L extends string, T> implements Metric {
     return value;
   }
 
+  /** Forgets what was counted of these labels, of which nothing more will come. */
+  remove(labels: Labels<L>): void {
+    this.#values.delete(this.#keyOf(labels));
+  }
+
   reset(): void {
     this.#values.clear();
   }

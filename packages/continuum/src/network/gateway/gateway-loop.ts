@@ -139,6 +139,7 @@ export class GatewayLoop {
   async #look(reports: readonly LinkReport[], state: NetworkState): Promise<void> {
     const { ownKey, observer } = this.#options;
     for (const { siteId, pathMtu } of reports) this.#mtus.note(siteId, pathMtu);
+    this.#mtus.keepOnly(new Set(state.peers.map(({ siteId }) => siteId)));
     const linked = await this.#probed(reports, state);
     if (state.siteId !== undefined) await ownKey?.step(state.siteId, this.#probes.linked(reports));
     const nextKey = ownKey?.next;

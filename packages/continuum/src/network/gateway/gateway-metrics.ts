@@ -157,7 +157,13 @@ export class GatewayMetrics implements LoopObserver {
     this.#links = links;
     this.#silent = new Set(links.filter((link) => this.#isSilent(link)).map(({ siteId }) => siteId));
     const known = new Set(links.map(({ siteId }) => siteId));
-    for (const siteId of before.keys()) if (!known.has(siteId)) this.#lives.delete(siteId);
+    for (const siteId of before.keys()) {
+      if (known.has(siteId)) continue;
+      this.#lives.delete(siteId);
+      // Any number of sites may come and go that a consumer introduces.
+      const labels = { site: this.#nameOf(siteId) };
+      for (const metric of [this.#received, this.#sent, this.#latency]) metric.remove(labels);
+    }
   }
 
   #isSilent({ siteId, signs, isTrying = false, receivedBytes }: SeenReport): boolean {

@@ -25,6 +25,11 @@ export class KeyArrivals {
     this.#counted.set(siteId, { at, bytes, isBusy });
   }
 
+  /** Of others nothing is remembered. */
+  keepOnly(sites: { has(siteId: string): boolean }): void {
+    for (const siteId of this.#counted.keys()) if (!sites.has(siteId)) this.#counted.delete(siteId);
+  }
+
   /** Until nothing comes from a site by a key any more. Resolves with what WireGuard says then. */
   async quiet(device: WireguardDevice, siteId: string, key: string): Promise<WireguardState> {
     const quietMs = this.#counted.get(siteId)?.isBusy ? QUIET.busyMs : QUIET.idleMs;

@@ -36,6 +36,7 @@ export class LaneLives {
   withSilent(peers: readonly PeerNetwork[], state: NetworkState): readonly PeerNetwork[] {
     const here = lanesOf(state);
     const laned = lanedPeers(state);
+    this.#keepOnly(new Set(peers.map(({ siteId }) => siteId)));
     return peers.map((peer) => {
       if (!laned.has(peer.siteId)) return peer;
       const { silent: told = [], ...link } = peer.link;
@@ -50,6 +51,10 @@ export class LaneLives {
   /** The lane is no longer here. */
   forget(lane: number): void {
     for (const key of this.#lives.keys()) if (key.startsWith(`${lane} `)) this.#lives.delete(key);
+  }
+
+  #keepOnly(sites: ReadonlySet<string>): void {
+    for (const key of this.#lives.keys()) if (!sites.has(key.slice(key.indexOf(" ") + 1))) this.#lives.delete(key);
   }
 
   #life(siteId: string, lane: number, state: NetworkState): LaneLife {

@@ -66,12 +66,15 @@ export class LanePeers {
   /** Takes over who the peers are now. `state` is what WireGuard says of them, where that is known. */
   bring(fabric: Fabric, state?: WireguardState): void {
     for (const siteId of this.#keys.keys()) if (!fabric.peers.has(siteId)) this.#keys.delete(siteId);
+    this.arrivals.keepOnly(fabric.peers);
     for (const [siteId, told] of toldKeys(fabric)) {
       const known = this.#keys.get(siteId);
       known?.bring(told, steadyNow(this.#clock));
       if (known === undefined)
         this.#keys.set(siteId, new PeerKeys(told, (key) => state?.peers.get(key)?.handshakeSeconds));
     }
+    const keys = new Set(this.#keys.values().flatMap((each) => each.all));
+    for (const key of this.#greeted) if (!keys.has(key)) this.#greeted.delete(key);
     this.bringPaths(fabric);
   }
 

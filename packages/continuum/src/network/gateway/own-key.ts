@@ -1,4 +1,5 @@
 import { type Clock, type Logger, sleep, steadyNow, TokenBucket } from "@fjord/base";
+import { RecentMap } from "@fjord/kube";
 import { MOST_LANES } from "../fabric/lanes.ts";
 import { publicHalf } from "../link-key.ts";
 import type { Gateway } from "./gateway.ts";
@@ -22,6 +23,9 @@ const HEARD_MS = 30;
 const TURN_MS = 1_000;
 /** All that a gateway does waits until a peer sends nothing more by its key of before: nobody has that more often than for each of its lanes, now and then. */
 const TURNS = { burst: MOST_LANES, perSecond: 0.2 } as const;
+/** All of them together: one consumer may have introduced 128. Who comes too late has its ranges at the new key as soon as there is a session by it. */
+const ALL_TURNS = { burst: 2 * MOST_LANES, perSecond: 0.5 } as const;
+const MOST_PEERS = 4096;
 
 /** Those who have a link, by lane. */
 export type Linked = ReadonlyMap<number, readonly string[]>;
@@ -42,13 +46,15 @@ export class OwnKey {
   #allHeard: () => void = () => {};
   /** By lane and site: when it last said that it takes a key. */
   readonly #turnedAt = new Map<string, number>();
-  /** By site. */
-  readonly #turns = new Map<string, TokenBucket>();
+  /** By site, whose link may have gone and come back. */
+  readonly #turns = new RecentMap<TokenBucket>(MOST_PEERS);
+  readonly #allTurns: TokenBucket;
   /** By lane and site: those whose question is looked at. */
   readonly #asking = new Set<string>();
 
   constructor(options: OwnKeyOptions) {
     this.#options = options;
+    this.#allTurns = new TokenBucket({ ...ALL_TURNS, clock: options.clock });
   }
 
   /** Hears what peers say over a lane. */
@@ -82,6 +88,7 @@ export class OwnKey {
   async step(siteId: string, linked: Linked): Promise<boolean> {
     const { clock, gateway, logger } = this.#options;
     this.#siteId = siteId;
+    this.#keepOnly(linked);
     const turn = this.#turn;
     if (turn === undefined) return false;
     const key = Buffer.from(publicHalf(this.#wanted), "base64").toString("hex");
@@ -111,6 +118,13 @@ export class OwnKey {
     return true;
   }
 
+  /** Of others nothing is remembered: any number of sites may come and go that a consumer introduces. */
+  #keepOnly(linked: Linked): void {
+    const sites = new Set([...linked.values()].flat());
+    for (const who of this.#turnedAt.keys())
+      if (!sites.has(who.slice(who.indexOf(" ") + 1))) this.#turnedAt.delete(who);
+  }
+
   async #hear(lane: number, siteId: string, { says, key }: KeyWord): Promise<void> {
     const { gateway, clock } = this.#options;
     const answer = (word: KeyWord["says"]) => this.#voices.get(lane)?.say(siteId, writeKeyWord({ says: word, key }));
@@ -120,9 +134,8 @@ export class OwnKey {
       const now = steadyNow(clock);
       if (now - (this.#turnedAt.get(who) ?? Number.NEGATIVE_INFINITY) < TURN_MS) return;
       this.#turnedAt.set(who, now);
-      const turns = this.#turns.get(siteId) ?? new TokenBucket({ ...TURNS, clock });
-      this.#turns.set(siteId, turns);
-      if (!turns.tryTake()) return;
+      const turns = this.#turns.getOrMake(siteId, () => new TokenBucket({ ...TURNS, clock }));
+      if (!turns.tryTake() || !this.#allTurns.tryTake()) return;
       await gateway.peerTurns(siteId, lane, key);
     } else if (says === "heard") {
       if (this.#unheard.delete(who) && this.#unheard.size === 0) this.#allHeard();

@@ -11,6 +11,8 @@ export type HandshakeOf = (key: string) => number | undefined;
 const ARMED_MS = 1_500;
 /** By then there is a session by the new key, if the peer has taken it. */
 const PROOF_MS = 700;
+/** So many are remembered that a peer has left: it may name another one each second. */
+const MOST_LEFT = 16;
 /** How long a key that the peer no longer names is still taken, where it has said before that it takes another one, or had left that: until there is a session by the other. */
 const DOUBT_MS = 3_000;
 
@@ -95,6 +97,8 @@ export class PeerKeys {
     if (isArmedOver) this.#armedUntil = Number.NEGATIVE_INFINITY;
     const fresh = this.#keys().filter((key) => (handshakeOf(key) ?? 0) > this.#handshakeOf(key));
     for (const key of fresh) this.#handshakes.set(key, handshakeOf(key) ?? 0);
+    if (this.#handshakes.size > MOST_LEFT)
+      for (const key of this.#handshakes.keys()) if (!this.#keys().includes(key)) this.#handshakes.delete(key);
     const [taken] = fresh.filter((key) => key !== this.#active);
     if (fresh.includes(this.#active)) this.#turn = undefined;
     else if (taken !== undefined) this.#take(taken);
@@ -106,10 +110,16 @@ export class PeerKeys {
   #take(key: string): void {
     this.#left.add(this.#active);
     this.#left.delete(key);
+    for (const oldest of this.#left) if (this.#left.size > MOST_LEFT) this.#left.delete(oldest);
     this.#active = key;
     this.#turn = undefined;
     this.#armedUntil = Number.NEGATIVE_INFINITY;
     this.#doubtUntil = undefined;
+  }
+
+  /** Those that it may use, or has. */
+  get all(): string[] {
+    return [...new Set([...this.#keys(), this.#active])];
   }
 
   /** All that it may use now. What it no longer names is none of them, but for a moment of doubt. */

@@ -15,6 +15,11 @@ export class PeerMtus {
     if (pathMtu !== undefined) this.#paths.set(siteId, pathMtu);
   }
 
+  /** Of others nothing is remembered. */
+  keepOnly(sites: ReadonlySet<string>): void {
+    for (const siteId of this.#paths.keys()) if (!sites.has(siteId)) this.#paths.delete(siteId);
+  }
+
   /** By what the node can send there in one piece. WireGuard fills up to sixteens, but not beyond the interface's. */
   capped(siteId: string, mtu: number, largest: number): number {
     const path = this.#paths.get(siteId) ?? largest;
