@@ -60,4 +60,34 @@ describe("a gateway that is told of keys by a peer that means harm", () => {
     }
     assert.ok(turned.length < 40, `it was waited for ${turned.length} times`);
   });
+
+  it("has WireGuard looked at for a question no more often than gateways ask", async () => {
+    const clock = new ManualClock();
+    let asked = 0;
+    const ownKey = new OwnKey({
+      clock,
+      logger: silentLogger,
+      gateway: {
+        usedKey: async () => undefined,
+        turnKey: async () => {},
+        peerAsks: async () => ++asked > 0,
+        peerTurns: async () => {},
+      },
+    });
+    let say = (_siteId: string, _word: Buffer) => {};
+    let answers = 0;
+    const onSaid = (listener: typeof say) => {
+      say = listener;
+    };
+    ownKey.attach(0, { say: () => void answers++, onSaid, answeredAt: () => undefined });
+    const ask = () => writeKeyWord({ says: "ask", key: randomBytes(32).toString("hex") });
+    for (let ms = 0; ms < 1_000; ms += 5) {
+      say("evil", ask());
+      if (ms % 100 === 0) say("honest", ask());
+      await clock.advance(5);
+    }
+    assert.ok(asked <= 10 + 13, `${asked} times`);
+    assert.equal(answers, asked);
+    assert.ok(asked >= 10 + 10, "who asks as gateways do is answered each time");
+  });
 });

@@ -21,6 +21,8 @@ const HEARD_MS = 30;
 
 /** What is said twice within this time is one word. */
 const TURN_MS = 1_000;
+/** Gateways ask ten times a second. */
+const ASKED_AGAIN_MS = 80;
 /** All that a gateway does waits until a peer sends nothing more by its key of before: nobody has that more often than for each of its lanes, now and then. */
 const TURNS = { burst: MOST_LANES, perSecond: 0.2 } as const;
 /** All of them together: one consumer may have introduced 128. Who comes too late has its ranges at the new key as soon as there is a session by it. */
@@ -146,10 +148,12 @@ export class OwnKey {
     else if (!this.#asking.has(who)) answer((await this.#mayTake(lane, siteId, key)) ? "known" : "unknown");
   }
 
-  /** Whether it may take a key; one question at a time. */
+  /** Whether it may take a key; one question at a time, and no sooner than gateways ask: for each WireGuard is looked at, with all its peers. */
   async #mayTake(lane: number, siteId: string, key: string): Promise<boolean> {
+    const { gateway, clock } = this.#options;
     const who = `${lane} ${siteId}`;
     this.#asking.add(who);
-    return await this.#options.gateway.peerAsks(siteId, lane, key).finally(() => this.#asking.delete(who));
+    const isOver = () => this.#asking.delete(who);
+    return await gateway.peerAsks(siteId, lane, key).finally(() => clock.after(ASKED_AGAIN_MS, isOver));
   }
 }
