@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { linkAddress, relayAddress } from "../link-address.ts";
 import type { NetworkState, PeerNetwork } from "../network-state.ts";
 import { InvalidNetworkState } from "./errors.ts";
-import { type Fabric, fabricOf } from "./fabric.ts";
+import { type Fabric, fabricOf, isNested } from "./fabric.ts";
 import { testKey, testPeer, testState } from "./test-state.ts";
 
 const options = { interfacePrefix: "fjord" };
@@ -270,6 +270,46 @@ describe("What a state asks of a node", () => {
     assert.equal(led.peers.get("peer2")?.checked.fallback, undefined);
   });
 
+  it("leaves nobody out whom it meets for another one that has the same address behind hubs", () => {
+    const seen = new Map<string, string>();
+    let [one, other]: [string?, string?] = [];
+    for (let i = 0; other === undefined; i++) {
+      one = seen.get(relayAddress(`site${i}`));
+      if (one !== undefined) other = `site${i}`;
+      seen.set(relayAddress(`site${i}`), `site${i}`);
+    }
+    const [first = "", last = ""] = [one ?? "", other].sort();
+    const state = (more: (siteId: string) => Partial<PeerNetwork>): NetworkState => ({
+      ...testState(3, (peer) => {
+        const siteId = { peer0: first, peer1: "middle", peer2: last }[peer.siteId] ?? "";
+        return { ...peer, siteId, ...more(siteId) };
+      }),
+      siteId: "own",
+    });
+    const claimed = fabric(
+      state((siteId) => {
+        if (siteId === first) return { link: { ...testPeer(0).link, via: "middle" } };
+        return { relayTo: [siteId === last ? "middle" : last] };
+      }),
+    );
+    assert.deepEqual([[...claimed.faults.keys()], [...claimed.peers.keys()]], [[first], ["middle", last]]);
+    assert.deepEqual(claimed.peers.get("middle")?.gateways, [linkAddress("middle"), relayAddress("middle")]);
+    const both = fabric(
+      state((siteId) =>
+        siteId === "middle" ? {} : { link: { ...testPeer(siteId === first ? 0 : 2).link, via: "middle" } },
+      ),
+    );
+    assert.deepEqual([...both.faults.keys()], [last]);
+    assert.deepEqual(both.peers.get("middle")?.gateways, [linkAddress("middle"), relayAddress(first)]);
+    const relays = [[`${relayAddress(last)} . ${relayAddress("middle")}`, ""]];
+    assert.deepEqual(elements(claimed, "relays", last), relays);
+    const all = [first, "middle", last];
+    const led = fabric(state((siteId) => ({ relayTo: all.filter((each) => each !== siteId) })));
+    assert.deepEqual([[...led.faults.keys()], [...led.peers.keys()]], [[], all]);
+    assert.deepEqual(elements(led, "relays", last), []);
+    assert.equal(elements(led, "relays", "middle").length, 1);
+  });
+
   it("leaves out who is behind a hub that leads nowhere", () => {
     const faultOf = (state: NetworkState) => fabric(state).faults.get("peer2");
     assert.equal(faultOf(through("peer0")), undefined);
@@ -277,6 +317,20 @@ describe("What a state asks of a node", () => {
     assert.match(faultOf(through("peer2")) ?? "", /is itself behind another one/);
     assert.match(faultOf(through("peer0", {})) ?? "", /own id is not known/);
     assert.match(faultOf(through("../x")) ?? "", /is not the id of a site/);
+  });
+
+  it("is nested where a link may go through another one, and not where somebody names a hub that leads nowhere", () => {
+    assert.deepEqual(
+      [
+        testState(3),
+        through("peer0"),
+        withFallback("peer0"),
+        through("nobody"),
+        withFallback("nobody"),
+        through("peer2"),
+      ].map(isNested),
+      [false, true, true, false, false, false],
+    );
   });
 
   const withFallback = (via: string, more: Partial<NetworkState> = { siteId: "own" }): NetworkState => ({

@@ -2,6 +2,7 @@ import { type Family, formatRange, type IpRange, lastOf, overlaps, parseRange } 
 import { linkAddress, relayAddress } from "../link-address.ts";
 import type { NetworkState, PeerNetwork } from "../network-state.ts";
 import { summarise } from "../ranges.ts";
+import { apartBehindHubs } from "./apart-behind-hubs.ts";
 import { type CheckedPeer, checkPeer } from "./checked-peer.ts";
 import { InvalidNetworkState } from "./errors.ts";
 import { exportRules } from "./export-rules.ts";
@@ -76,15 +77,15 @@ export interface FabricOptions {
 export function fabricOf(wanted: NetworkState, options: FabricOptions, previous?: Fabric): Fabric {
   const { own, count, carried } = checkState(wanted);
   const { canNest = true } = options;
-  const ordered = withoutCircles(inOrder(wanted.peers), canNest);
+  const ordered = apartBehindHubs(withoutCircles(inOrder(wanted.peers), canNest));
   const state = { ...wanted, peers: withFallbacks({ ...wanted, peers: ordered }, canNest) };
   const faults = new Map<string, string>();
   const candidates: Candidate[] = [];
   const site = `${state.siteId} ${state.mtu} ${count}`;
-  const isNested = state.peers.some(({ link }) => hubOf(link) !== undefined);
-  const behind = isNested ? Map.groupBy(state.peers, ({ link }) => hubOf(link)) : new Map<string, PeerNetwork[]>();
+  const hasHubs = state.peers.some(({ link }) => hubOf(link) !== undefined);
+  const behind = hasHubs ? behindHubs(state.peers) : new Map<string, PeerNetwork[]>();
   const mtus = new Map(
-    isNested ? state.peers.map((peer) => [peer.siteId, Math.min(peer.mtu ?? state.mtu, state.mtu)]) : [],
+    hasHubs ? state.peers.map((peer) => [peer.siteId, Math.min(peer.mtu ?? state.mtu, state.mtu)]) : [],
   );
   for (const peer of state.peers) {
     const relayed = behind.get(peer.siteId)?.map(({ siteId }) => siteId);
@@ -179,6 +180,15 @@ type Candidate = Pick<FabricPeer, "checked" | "source" | "around"> & {
   readonly known?: FabricPeer;
 };
 
+/** Whether a link goes through another one, or may. A hub that has no link here leads nowhere, whoever names it. */
+export function isNested({ peers }: NetworkState): boolean {
+  const ids = new Set(peers.map(({ siteId }) => siteId));
+  return peers.some(({ siteId, link }) => {
+    const hub = hubOf(link);
+    return hub !== undefined && hub !== siteId && ids.has(hub);
+  });
+}
+
 /** Of two that cannot both be, the one that this site has met stays. */
 function inOrder(peers: readonly PeerNetwork[]): readonly PeerNetwork[] {
   if (!peers.some(({ introduced }) => introduced)) return peers;
@@ -189,6 +199,20 @@ function inOrder(peers: readonly PeerNetwork[]): readonly PeerNetwork[] {
 /** The one that leads to a peer, or may. */
 function hubOf(link: PeerNetwork["link"] | undefined): string | undefined {
   return link?.via ?? link?.fallback?.via;
+}
+
+/** By hub. An address that two have is taken from one hub alone: of the one that this site leads others to, else of the first. */
+function behindHubs(peers: readonly PeerNetwork[]): Map<string | undefined, PeerNetwork[]> {
+  const addresses = new Set(
+    peers.flatMap(({ siteId, relayTo }) => (relayTo === undefined ? [] : relayAddress(siteId))),
+  );
+  const isFirst = ({ siteId, link }: PeerNetwork) => {
+    const address = relayAddress(siteId);
+    if (hubOf(link) === undefined || addresses.has(address)) return false;
+    addresses.add(address);
+    return true;
+  };
+  return Map.groupBy(peers.filter(isFirst), ({ link }) => hubOf(link));
 }
 
 /** Those that are outermost, as nftables takes no address twice; own pods are none of them. */
@@ -325,7 +349,9 @@ function hubFaults(
   if (!peers.some(({ checked }) => checked.via !== undefined || checked.relayTo.length > 0)) return found;
   const hubs = new Map(peers.map(({ checked }) => [checked.siteId, checked]));
   const addresses = new Map<string, string>();
-  for (const { checked } of peers) {
+  // Who is met directly has no fault by what another one says of itself.
+  const ordered = peers.toSorted((a, b) => Number(a.checked.via !== undefined) - Number(b.checked.via !== undefined));
+  for (const { checked } of ordered) {
     const { siteId, via, relayTo } = checked;
     if (via === undefined && relayTo.length === 0) continue;
     if (own === undefined) found.set(siteId, "the own id is not known, by which hubs lead here");

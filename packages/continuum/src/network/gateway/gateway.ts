@@ -1,7 +1,7 @@
 import type { Clock, Logger } from "@fjord/base";
 import type { DeniedPackets } from "../fabric/denied-packets.ts";
 import { InvalidNetworkState } from "../fabric/errors.ts";
-import { type Fabric, fabricOf } from "../fabric/fabric.ts";
+import { type Fabric, fabricOf, isNested } from "../fabric/fabric.ts";
 import { LINK_ROUTES, routesOf } from "../fabric/route-change.ts";
 import { publicHalf } from "../link-key.ts";
 import type { NetworkState } from "../network-state.ts";
@@ -123,8 +123,7 @@ export class Gateway {
   }
 
   async #apply(state: NetworkState, privateKey: string): Promise<void> {
-    const isNested = state.peers.some(({ link }) => link?.via !== undefined || link?.fallback !== undefined);
-    const carrier = await this.#interfaces.choose(isNested);
+    const carrier = await this.#interfaces.choose(isNested(state));
     const isKnown = this.#applied?.privateKey === privateKey && this.#applied.carrier === carrier;
     const before = isKnown ? this.#applied?.fabric : undefined;
     const options = { interfacePrefix: this.#prefix, canNest: this.#canNest, secret: await this.#secret() };
