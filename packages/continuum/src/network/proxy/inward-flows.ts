@@ -61,7 +61,10 @@ class Lane {
   readonly #stream: Duplex;
   readonly #options: InwardFlowsOptions;
   readonly #flows = new Map<number, Flow>();
-  readonly #opening = new Set<number>();
+  /** What tells one opening from another of the same number, of which the first was given up. */
+  readonly #opening = new Map<number, symbol>();
+  /** How many are being opened, with those that were given up meanwhile. */
+  #lookedUp = 0;
 
   constructor(site: SiteId, stream: Duplex, options: InwardFlowsOptions) {
     this.#site = site;
@@ -95,13 +98,19 @@ class Lane {
     } else if (kind === FLOW.datagram) this.#pass(flow, body);
     else if (kind !== FLOW.open || this.#flows.has(flow) || this.#opening.has(flow))
       throw new Error("it makes no sense");
-    else if (this.#opening.size >= MOST_OPENING)
+    else if (this.#lookedUp >= MOST_OPENING)
       this.#refuse(flow, refused("TooManyConnections", "too many flows are being opened"));
     else {
-      this.#opening.add(flow);
-      void this.#open(flow, body.toString("utf8"))
-        .catch((error: unknown) => this.#refuse(flow, error))
-        .finally(() => this.#opening.delete(flow));
+      const opening = Symbol();
+      this.#opening.set(flow, opening);
+      const isWanted = () => this.#opening.get(flow) === opening;
+      this.#lookedUp++;
+      void this.#open(flow, body.toString("utf8"), isWanted)
+        .catch((error: unknown) => isWanted() && this.#refuse(flow, error))
+        .finally(() => {
+          this.#lookedUp--;
+          if (isWanted()) this.#opening.delete(flow);
+        });
     }
   }
 
@@ -119,7 +128,7 @@ class Lane {
     flow.socket.send(Buffer.from(datagram), () => {});
   }
 
-  async #open(id: number, text: string): Promise<void> {
+  async #open(id: number, text: string, isWanted: () => boolean): Promise<void> {
     const { led, carried, signal, metrics } = this.#options;
     const open = parseOpen(text);
     if (open === undefined || open === "datagrams" || open.protocol !== "UDP")
@@ -134,6 +143,12 @@ class Lane {
       release();
       throw refused("NoAnswer", "the pod cannot be sent datagrams");
     }
+    // Meanwhile it may have been given up.
+    if (this.#stream.destroyed || !isWanted() || !found.isAllowed()) {
+      release();
+      socket.close();
+      return;
+    }
     const forget = this.#note(socket, found);
     const end = () => {
       if (!this.#flows.delete(id)) return;
@@ -142,11 +157,6 @@ class Lane {
       socket.close();
     };
     this.#flows.set(id, { socket, isAllowed: found.isAllowed, end, last: performance.now() });
-    // Meanwhile it may have been given up.
-    if (this.#stream.destroyed || !this.#opening.has(id) || !found.isAllowed()) {
-      end();
-      return;
-    }
     metrics.begun(this.#site, "peer");
     socket.on("message", (answer) => this.#answer(id, answer));
     const server = found.server && { server: found.server };
