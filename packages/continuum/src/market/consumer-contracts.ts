@@ -34,6 +34,8 @@ export interface ConsumerContractsOptions {
 
 /** After how long a contract is asked for again that the provider's report does not have, or not yet. */
 const UNREPORTED_MS = 2_000;
+/** So many are looked at by one report, which may have made them up; others by the next one, when these are gone. */
+const MOST_UNKNOWN = 16;
 /** For how long a provider must report a contract that has no copy here before it is let go. */
 const UNKNOWN_MS = 5_000;
 
@@ -85,8 +87,10 @@ export class ConsumerContracts implements Runnable {
     for (const { spec } of this.#options.store.all()) {
       if (spec.terms.provider === site) this.#controller.enqueue({ name: spec.terms.id });
     }
-    for (const { id } of reportsInForce(this.#options.sites.get(site)))
-      if (this.#options.store.get(id) === undefined) this.#controller.enqueue({ namespace: site, name: id });
+    const unknown = reportsInForce(this.#options.sites.get(site)).filter(
+      ({ id }) => this.#options.store.get(id) === undefined,
+    );
+    for (const { id } of unknown.slice(0, MOST_UNKNOWN)) this.#controller.enqueue({ namespace: site, name: id });
   }
 
   /**
@@ -229,12 +233,19 @@ export class ConsumerContracts implements Runnable {
   }
 }
 
-/** What a provider reports as in force, under names that contracts have. */
-function reportsInForce(site: RemoteSite | undefined): ContractReport[] {
-  return (site?.report?.contracts ?? [])
+const read = new WeakMap<readonly ContractReport[], readonly ContractReport[]>();
+
+/** What a provider reports as in force, under names that contracts have. A report is read once, however often it is asked for. */
+function reportsInForce(site: RemoteSite | undefined): readonly ContractReport[] {
+  const { contracts = [] } = site?.report ?? {};
+  const known = read.get(contracts);
+  if (known !== undefined) return known;
+  const inForce = contracts
     .map(readReport)
     .filter((report) => report !== undefined)
     .filter(({ id, phase }) => /^[a-z0-9-]{1,63}$/.test(id) && (phase === "Active" || phase === "Expiring"));
+  read.set(contracts, inForce);
+  return inForce;
 }
 
 /** What a provider would say of a contract that it has let go of. */
