@@ -178,4 +178,18 @@ describe("a heartbeat", () => {
       assert.ok(open.size <= 4, `${open.size} are open`);
     }
   });
+
+  test("is asked sooner by those who want it, and not without end by whoever wants more after each answer", async () => {
+    const { heartbeat, questions, answer, pass } = start();
+    heartbeat.refresh();
+    for (let ms = 0; ms < 10_000; ms += 10) {
+      await answer("another one");
+      heartbeat.refresh();
+      await pass(10);
+    }
+    assert.ok(questions.length > 20 + 40 && questions.length < 20 + 60, `${questions.length} times`);
+    const before = questions.length;
+    await pass(200);
+    assert.equal(questions.length, before + 1, "the last wish is not forgotten");
+  });
 });

@@ -1,3 +1,4 @@
+import { steadyNow, TokenBucket } from "@fjord/base";
 import type { Means } from "../../home.ts";
 
 /** How often peers are asked how they are. All times in milliseconds. */
@@ -39,6 +40,9 @@ export interface HeartbeatOptions<Report> {
   readonly onUnheard: (error: unknown, since: number) => void;
 }
 
+/** How often it is asked sooner than it would be: an answer may be why somebody wants the next one, and would be so without end. */
+const SOONER = { burst: 20, perSecond: 5 } as const;
+
 /** Asks again and again; one question at a time, but for those that are overdue. */
 export class Heartbeat<Report> {
   readonly #options: HeartbeatOptions<Report>;
@@ -51,6 +55,9 @@ export class Heartbeat<Report> {
   #firstFailure = 0;
   #everHeard = false;
   #cancel = () => {};
+  /** When it is asked next. */
+  #dueAt = Number.NEGATIVE_INFINITY;
+  readonly #sooner: TokenBucket;
   #asking = false;
   #again = false;
   #stopped = false;
@@ -58,13 +65,19 @@ export class Heartbeat<Report> {
   constructor(options: HeartbeatOptions<Report>) {
     this.#options = options;
     this.#allowanceMs = options.timing.timeoutMs;
+    this.#sooner = new TokenBucket({ ...SOONER, clock: options.means.clock });
   }
 
-  /** Asks now, and from then on; the question under way is followed by another one. */
+  /** Asks now, or soon where it has been asked so often, and from then on; the question under way is followed by another one. */
   refresh(): void {
     if (this.#stopped) return;
     if (this.#asking) {
       this.#again = true;
+      return;
+    }
+    const ms = this.#soon();
+    if (ms > 0) {
+      this.#askIn(ms);
       return;
     }
     this.#cancel();
@@ -95,7 +108,23 @@ export class Heartbeat<Report> {
       this.#asking = false;
     }
     if (this.#stopped) return;
-    this.#cancel = clock.after(this.#again ? 0 : this.#pause(clock.now() - began), () => void this.#beat());
+    this.#dueAt = Number.POSITIVE_INFINITY;
+    this.#askIn(this.#pause(clock.now() - began));
+    if (this.#again) this.#askIn(this.#soon());
+  }
+
+  /** Unless it is asked sooner anyway. */
+  #askIn(ms: number): void {
+    const { clock } = this.#options.means;
+    const at = steadyNow(clock) + ms;
+    if (at >= this.#dueAt) return;
+    this.#cancel();
+    this.#dueAt = at;
+    this.#cancel = clock.after(ms, () => void this.#beat());
+  }
+
+  #soon(): number {
+    return this.#sooner.tryTake() ? 0 : 1_000 / SOONER.perSecond;
   }
 
   get #isThere(): boolean {
