@@ -6,6 +6,7 @@ import { describeError } from "@fjord/base";
 import { Command, CommanderError, Option } from "commander";
 import { describeProgress, ensurePrograms } from "../binaries/index.ts";
 import { table } from "../commands/table.ts";
+import { allowInotify } from "../nodes/inotify.ts";
 import { kubeRouterSkip, networkSkip, realNodesSkip } from "../nodes/testing.ts";
 import { type IpFamilies, ipFamilies } from "../site-layout.ts";
 import { MatrixBed } from "./matrix-bed.ts";
@@ -47,6 +48,9 @@ async function run(options: Options): Promise<void> {
   await ensurePrograms({ env: process.env, sets: ["control-plane", "nodes", "network", "kube-router"], progress });
   const lacking = realNodesSkip() || networkSkip() || kubeRouterSkip();
   if (lacking) throw new Error(lacking);
+  // Nodes need more of them than many systems allow.
+  const giveBack = allowInotify();
+  if (giveBack !== undefined) process.once("exit", giveBack);
   const cells: Cell[] = [];
   for (const ranges of options.ranges ? [options.ranges] : rangesOf)
     for (const families of options.families ? [options.families] : ipFamilies)
