@@ -312,6 +312,23 @@ describe("the status of a pod that runs elsewhere", () => {
     assert.equal(status?.podIP, undefined);
   });
 
+  it("has no container that waits to be made again once the provider has given a lost pod up", () => {
+    const before = map(running);
+    const recreating = map(undefined, { shadow: shadowWith({}), pod: podOf({ ...before }) });
+    assert.deepEqual(recreating?.containerStatuses?.[0]?.state, { waiting: { reason: "Recreating" } });
+    const lost = { type: "Running", status: "False", reason: "Lost", message: "contract c-1 was drained" };
+    const shadow = shadowWith({ phase: "Failed", conditions: [lost] });
+    for (const pod of [podOf({ ...before }), podOf({ ...recreating })]) {
+      const failed = map(undefined, { shadow, pod });
+      assert.deepEqual([failed?.phase, failed?.reason, failed?.message], ["Failed", "Lost", lost.message]);
+      const [main] = failed?.containerStatuses ?? [];
+      assert.deepEqual([main?.ready, main?.started], [false, false]);
+      assert.equal(main?.state?.terminated?.reason, "ContainerStatusUnknown");
+      const refused = refusedStatus({ pod, hostIPs: [], now }, "Lost", "the provider has lost the pod");
+      assert.equal(refused.containerStatuses?.[0]?.state?.terminated?.reason, "ContainerStatusUnknown");
+    }
+  });
+
   it("is not ready while the provider takes the guest from a node, unless the pod itself is to go", () => {
     const guest = { metadata: { deletionTimestamp: "2030-01-01T00:30:00Z" }, status: running };
     assert.equal(condition(map(undefined, { guest }), "Ready")?.reason, "Recreating");

@@ -87,7 +87,7 @@ export function homeStatus(sources: StatusSources): PodStatus | undefined {
     conditions: homeConditions(conditions),
     ...podAddresses(guest, before, sources),
     ...(statuses.init.length > 0 && { initContainerStatuses: statuses.init }),
-    containerStatuses: statuses.main,
+    containerStatuses: phase === "Failed" ? statuses.main.map((each) => afterFailure(each)) : statuses.main,
     ...(statuses.ephemeral.length > 0 && { ephemeralContainerStatuses: statuses.ephemeral }),
   };
 }
@@ -106,8 +106,17 @@ export function refusedStatus({ pod, hostIPs, now }: StatusSources, reason: stri
     conditions: homeConditions(input),
     ...(podIP && { podIP, podIPs: podIPs ?? [{ ip: podIP }] }),
     ...(initContainerStatuses && { initContainerStatuses }),
-    ...(containerStatuses && { containerStatuses }),
+    ...(containerStatuses && { containerStatuses: containerStatuses.map((each) => afterFailure(each)) }),
   };
+}
+
+/** Of a pod that has failed nothing runs or is made again: a container that has run, and whose end nobody tells, has ended too. A kubelet says so in the same words. */
+function afterFailure(status: ContainerStatus): ContainerStatus {
+  const { state, containerID } = status;
+  if (state?.terminated !== undefined || containerID === undefined) return status;
+  const message = "The container could not be located when the pod was terminated";
+  const terminated = { exitCode: 137, reason: "ContainerStatusUnknown", message, containerID };
+  return { ...status, ready: false, started: false, state: { terminated } };
 }
 
 /** The own pod as it was, with a word on why the provider does not run it yet. */
