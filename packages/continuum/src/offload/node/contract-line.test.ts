@@ -26,3 +26,16 @@ test("a contract that an owner has ended is over for good, one that ran out or w
   assert.equal(isEndedForGood(ended("InForce", "False")), false);
   assert.equal(isEndedForGood(undefined), false);
 });
+
+test("a contract that ran out as its consumer would not renew it is over for good, too", () => {
+  const ranOut = (expiring: string) => {
+    const conditions = [
+      { type: "Ended", status: "True", reason: "Expired" },
+      { type: "Expiring", status: "True", reason: expiring },
+    ];
+    return { status: { conditions } } as unknown as Contract;
+  };
+  assert.equal(isEndedForGood(ranOut("NotRenewed")), true);
+  for (const reason of ["RenewalPending", "RenewalRefused", "ProviderUnreachable"])
+    assert.equal(isEndedForGood(ranOut(reason)), false);
+});

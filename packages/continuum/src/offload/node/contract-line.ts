@@ -18,8 +18,14 @@ export function newestOf(name: string, get: (name: string) => Contract | undefin
   return contract;
 }
 
-/** Whether an owner has ended it: no other follows unless somebody asks for one. One that ran out is asked for again. */
+/**
+ * Whether an owner has ended it: no other follows unless somebody asks for one. One that ran out is asked for again, but where the
+ * consumer's owner has said that it is not to be renewed.
+ */
 export function isEndedForGood(contract: Contract | undefined): boolean {
-  const ended = contract?.status?.conditions?.find(({ type, status }) => type === "Ended" && status === "True");
-  return ended !== undefined && ["Revoked", "Cancelled", "PeerRemoved"].includes(ended.reason);
+  const holds = (wanted: string) =>
+    contract?.status?.conditions?.find(({ type, status }) => type === wanted && status === "True")?.reason;
+  const ended = holds("Ended");
+  if (ended === "Expired") return holds("Expiring") === "NotRenewed";
+  return ended !== undefined && ["Revoked", "Cancelled", "PeerRemoved"].includes(ended);
 }
