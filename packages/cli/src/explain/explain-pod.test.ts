@@ -29,6 +29,7 @@ function facts(change: {
   node?: object;
   standing?: string;
   peerStanding?: string;
+  phase?: string;
   events?: object[];
   offloading?: object | null;
   nodes?: object[];
@@ -63,7 +64,7 @@ function facts(change: {
             standing: change.standing ?? "Open",
             terms: { provider: "b", consumer: "a", resources: { cpu: "1" }, notAfter: "2030-01-02T00:00:00Z" },
           },
-          status: { phase: "Active", side: "Consumer", peerStanding: change.peerStanding ?? "Open" },
+          status: { phase: change.phase ?? "Active", side: "Consumer", peerStanding: change.peerStanding ?? "Open" },
         },
       ],
       peerings: [],
@@ -100,6 +101,23 @@ test("a site that does not answer, and one that does not take the pod, are told 
   const full = explainPod(facts({ status: { phase: "Pending", conditions } }));
   assert.match(full.because.join("\n"), /lively-wave has not taken it: AmountExceeded: cpu 2 of 1\./);
   assert.match(full.advice.join("\n"), /`fjord peer lively-wave --cpu=/);
+});
+
+test("of a site whose contract is over nobody is sent to see whether it answers", () => {
+  const over = ready("False", "ContractNotActive", "contract c-1 has ended: Expired");
+  const { advice } = explainPod(facts({ node: over, phase: "Ended" }));
+  assert.deepEqual(advice, [
+    "`fjord peer lively-wave` asks for another contract; `fjord move` brings a workload elsewhere meanwhile.",
+  ]);
+});
+
+test("a pod that has failed as a whole says why, and waits for nothing", () => {
+  const lost = { phase: "Failed", reason: "Lost", message: "contract c-1 was drained" };
+  for (const node of [ready("True"), ready("Unknown", "ProviderUnreachable", "the provider has not answered")]) {
+    const { because, advice } = explainPod(facts({ status: lost, node }));
+    assert.ok(because.includes("It has failed for good: Lost: contract c-1 was drained."), because.join("\n"));
+    assert.deepEqual(advice, []);
+  }
 });
 
 const unscheduled = (message: string) => ({

@@ -44,7 +44,7 @@ export function explainPod(facts: PodFacts): Explanation {
     ...(pod.metadata.deletionTimestamp !== undefined && { deletedAt: String(pod.metadata.deletionTimestamp) }),
     ...(site !== undefined && { site }),
     ...(nodeName && { node: nodeName }),
-    because: [...told.because, ...containers(facts), ...warnings(facts)],
+    because: [...told.because, ...failure(pod), ...containers(facts), ...warnings(facts)],
     advice: [...told.advice, ...runtimeAdvice(facts)],
   };
 }
@@ -102,6 +102,13 @@ function placed(facts: PodFacts, nodeName: string): Told {
     ],
     advice: adviceFor(facts, called, away.length > 0, contract),
   };
+}
+
+/** Why a whole pod has failed, as one that was evicted or lost; of its containers each says its own end. */
+function failure({ status }: PodFacts["pod"]): string[] {
+  if (status?.phase !== "Failed" || !status.reason) return [];
+  const why = unended(status.message);
+  return [`It has failed for good: ${status.reason}${why === "" ? "" : `: ${why}`}.`];
 }
 
 function isEnding({ metadata }: PodFacts["pod"]): boolean {
@@ -270,8 +277,11 @@ function adviceFor({ pod }: PodFacts, site: string, isAway: boolean, contract: C
     return [
       `\`fjord sites ${site}\` says whether it answers again: then it ends the pod, and this one goes. Where the site is gone for good, \`fjord unpeer ${site} --force\` waits for nothing there.`,
     ];
+  if (pod.status?.phase === "Failed" || pod.status?.phase === "Succeeded") return [];
   const offloaded = pod.status?.conditions?.find(({ type }) => type === OFFLOADED_CONDITION);
   const reason = offloaded?.status === "False" ? offloaded.reason : undefined;
+  if (contract?.status?.phase === "Ended")
+    return [`\`fjord peer ${site}\` asks for another contract; \`fjord move\` brings a workload elsewhere meanwhile.`];
   if (isAway)
     return [
       `\`fjord sites ${site}\` says whether it answers again; \`fjord move\` brings a workload elsewhere meanwhile.`,
