@@ -4,8 +4,10 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
+import { requestProof } from "@fjord/agent/proven-user";
 import { newObject, Peering, Site } from "@fjord/api";
 import {
+  CertificateSigningRequest,
   ClusterRole,
   CustomResourceDefinition,
   DaemonSet,
@@ -182,12 +184,15 @@ describe("installing into a cluster", { skip: kubernetesSkip(), timeout: 300_000
       Peering,
       newObject(Peering, { metadata: { name: "harbour", finalizers: ["fjord.dev/peering"] }, spec }),
     );
+    // As `fjord network capture` does.
+    await requestProof(client, "network-capture");
     const used = await fjord("uninstall");
     assert.deepEqual([used.code, used.out], [1, ""]);
     assert.match(used.err, /Fjord is in use here: peering harbour\nEnd that first/);
     const { code, out, err } = await fjord("uninstall", "--force", "--timeout=2s");
     assert.deepEqual([code, out], [0, "Fjord uninstalled\n"], err);
     assert.deepEqual(await inventory(client), before_);
+    assert.deepEqual((await client.list(CertificateSigningRequest)).items, []);
     assert.match((await fjord("upgrade")).err, /does not know Fjord's kinds|Install Fjord there first/);
     assert.deepEqual(await fjord("uninstall"), { code: 0, out: "there is nothing of Fjord here\n", err: "" });
   });

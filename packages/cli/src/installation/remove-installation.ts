@@ -19,6 +19,7 @@ import {
 } from "@fjord/api";
 import { type Kind, type KubeObject, sleep, systemClock } from "@fjord/base";
 import {
+  CertificateSigningRequest,
   ClusterRole,
   ClusterRoleBinding,
   CustomResourceDefinition,
@@ -177,6 +178,7 @@ export async function removeInstallation(client: KubeClient, options: RemoveOpti
   await removeEach(client, CustomResourceDefinition as unknown as AnyKind, signal, isOwnKind);
   await untilGone(client, CustomResourceDefinition as unknown as AnyKind, options, isOwnKind);
   told("Fjord's kinds are gone");
+  await removeEach(client, CertificateSigningRequest as unknown as AnyKind, signal, isProof);
 }
 
 /** In force, and somebody else's to use. */
@@ -238,6 +240,11 @@ function outsideAddresses(configurations: readonly KubeObject[]): string[] {
   const all = configurations as readonly MutatingWebhookConfiguration[];
   const urls = all.flatMap(({ webhooks = [] }) => webhooks.map(({ clientConfig }) => clientConfig.url));
   return [...new Set(urls.flatMap((url) => (url === undefined ? [] : [new URL(url).host])))];
+}
+
+/** By which somebody has said who they are: nobody signs it, and it stays for a day. */
+function isProof(object: KubeObject): boolean {
+  return (object as CertificateSigningRequest).spec.signerName.startsWith("fjord.dev/");
 }
 
 function isOwnKind(object: KubeObject): boolean {
