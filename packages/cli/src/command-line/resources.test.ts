@@ -10,7 +10,8 @@ test("amounts are read from options, and none takes one back", () => {
   });
   assert.deepEqual(resourcesOf({ resource: [] }), {});
   assert.throws(() => resourcesOf({ cpu: "much", resource: [] }), /--cpu cannot be much: it must be an amount/);
-  assert.throws(() => resourcesOf({ pods: "1.5", resource: [] }), /--pods cannot be 1.5: it is counted/);
+  for (const pods of ["1.5", "ten"])
+    assert.throws(() => resourcesOf({ pods, resource: [] }), new RegExp(`--pods cannot be ${pods}: it is counted`));
   assert.throws(
     () => resourcesOf({ resource: ["nvidia.com/gpu=500m"] }),
     /--resource nvidia.com\/gpu cannot be 500m: it is counted/,

@@ -34,12 +34,12 @@ export function resourcesOf(flags: ResourceFlags): Changes {
     const other = amounts.slice(0, index).find(([before]) => before === name);
     if (other !== undefined)
       throw new InvalidValue({ option: optionFor(name), value, reason: `${other[1]} was asked for too` });
+    if (value !== NONE && isCounted(name) && !isWhole(value))
+      throw new InvalidValue({ option: optionFor(name), value, reason: "it is counted: it must be a whole number" });
     if (value !== NONE && !quantity.test(value))
       throw new InvalidValue({ option: optionFor(name), value, reason: "it must be an amount such as 4, 500m or 8Gi" });
     if (value !== NONE && Number.parseFloat(value) === 0)
       throw new InvalidValue({ option: optionFor(name), value, reason: `\`${NONE}\` asks for none of it any more` });
-    if (value !== NONE && isCounted(name) && !isWhole(value))
-      throw new InvalidValue({ option: optionFor(name), value, reason: "it is counted: it must be a whole number" });
   }
   return Object.fromEntries(amounts.map(([name, value]) => [name, value === NONE ? null : value]));
 }
