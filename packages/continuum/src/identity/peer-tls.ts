@@ -11,6 +11,7 @@ import {
   type TlsOptions,
 } from "node:tls";
 import { type Clock, describeError, type Logger, onAbort, sleep } from "@fjord/base";
+import { HostNames } from "../host-names.ts";
 import type { PeerIdentity, SiteId } from "../site-identity.ts";
 import { checkEndpoint } from "./endpoint.ts";
 import { CertificateRefused, PeerUnreachable } from "./errors.ts";
@@ -62,6 +63,7 @@ const PROTOCOL: SecureContextOptions = {
 export class PeerTls {
   readonly #options: PeerTlsOptions;
   readonly #servers = new Set<RotatingServer>();
+  readonly #names = new HostNames();
   /** Of a connection that it has made, Node gives the other side's certificate once and never again. */
   readonly #identified = new WeakMap<TLSSocket, PeerIdentity>();
   #current:
@@ -169,6 +171,7 @@ export class PeerTls {
       rejectUnauthorized: false,
       ALPNProtocols: [...protocols],
       servername: isIP(host) === 0 ? host : "",
+      lookup: this.#names.lookup,
     });
     socket.setNoDelay(true).setKeepAlive(true, KEEP_ALIVE_MS);
     return new Promise((resolve, reject) => {

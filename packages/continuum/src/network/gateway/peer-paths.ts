@@ -1,6 +1,6 @@
-import { lookup as lookUp } from "node:dns/promises";
 import { isIP } from "node:net";
 import { type Clock, describeError, type Logger, steadyNow } from "@fjord/base";
+import { HostNames } from "../../host-names.ts";
 import type { CheckedPeer } from "../fabric/checked-peer.ts";
 import type { WireguardPeerState } from "../fabric/wireguard-change.ts";
 import { contains, formatRange, parseRange } from "../ip-range.ts";
@@ -73,7 +73,7 @@ export class PeerPaths {
   /** Who the peers are, by site. */
   readonly #peers = new Map<string, CheckedPeer>();
 
-  constructor({ clock, logger, lookup = async (host) => (await lookUp(host)).address }: PeerPathsOptions) {
+  constructor({ clock, logger, lookup = addressOf }: PeerPathsOptions) {
     this.#clock = clock;
     this.#logger = logger;
     this.#lookup = lookup;
@@ -239,6 +239,14 @@ export class PeerPaths {
     if (isIP(host) !== 0) found(host);
     else this.#lookup(host).then(found, (error: unknown) => warn(describeError(error)));
   }
+}
+
+/** Of all lanes. */
+const names = new HostNames();
+
+async function addressOf(host: string): Promise<string> {
+  const [found] = await names.addresses(host);
+  return found?.address ?? "";
 }
 
 /** The way by which a peer was last heard of, or is sought. */
