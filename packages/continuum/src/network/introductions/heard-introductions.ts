@@ -20,6 +20,8 @@ export interface HeardIntroductionsOptions {
 }
 
 const MOST_SITES = 128;
+/** Of pods of one consumer at all other sites together: a million of them, as many as each introduction may have, would take 40 MB. */
+const MOST_ADDRESSES = 65_536;
 /** How often a consumer may say something else: a plan and a link are written for each time. */
 const NEWS = { burst: 200, perSecond: 10 } as const;
 
@@ -53,6 +55,8 @@ export class HeardIntroductions {
       if (!sites.has(site) && sites.size >= MOST_SITES)
         throw new PeerRefused({ code: "TooMany", message: `${MOST_SITES} sites are introduced already` }, 429);
       const before = sites.get(site);
+      if (addressCount(sites.values()) - addressCount([before]) + addressCount([introduction]) > MOST_ADDRESSES)
+        throw new PeerRefused({ code: "TooMany", message: `you have told of ${MOST_ADDRESSES} pods already` }, 429);
       if (before === undefined || !isDeepStrictEqual(before, introduction)) {
         if (!this.#newsOf(caller.id).tryTake())
           throw new PeerRefused({ code: "TooMany", message: "they change too often: say it again later" }, 429);
@@ -108,4 +112,10 @@ export class HeardIntroductions {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
+}
+
+function addressCount(introductions: Iterable<Introduction | undefined>): number {
+  let count = 0;
+  for (const each of introductions) for (const { addresses } of each?.namespaces ?? []) count += addresses.length;
+  return count;
 }
