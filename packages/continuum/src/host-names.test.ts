@@ -34,6 +34,21 @@ describe("names of peers' hosts", () => {
     assert.deepEqual(await names.addresses("wave.example"), HERE);
   });
 
+  it("wait for their addresses up to some number, and then lead where they led before, or nowhere", async () => {
+    let isSilent = false;
+    let asked = 0;
+    const names = new HostNames(() => {
+      asked++;
+      return isSilent ? new Promise(() => {}) : Promise.resolve(HERE);
+    });
+    await names.addresses("wave.example");
+    isSilent = true;
+    for (let i = 0; i < 1_000; i++) names.addresses(`made-up-${i}.example`).catch(() => {});
+    assert.equal(asked, 1 + 256);
+    assert.deepEqual(await names.addresses("wave.example"), HERE);
+    await assert.rejects(names.addresses("another.example"), /too many names/);
+  });
+
   it("are not found where nobody has them, and may be found the next time", async () => {
     let isThere = false;
     const names = new HostNames(async () => {

@@ -4,6 +4,8 @@ import type { LookupFunction } from "node:net";
 /** Where an answer is known, the next one is not waited for any longer: name servers of a peer's owner may not answer. */
 const PATIENCE_MS = 500;
 const MOST_KNOWN = 1_024;
+/** Peers may name others without end. */
+const MOST_ASKED = 256;
 
 /**
  * Addresses of peers' hosts. A process asks for two names at a time, each of which may take half a minute and cannot be given up, and others wait in line: so each name is asked for once
@@ -34,8 +36,12 @@ export class HostNames {
 
   /** At least one. */
   async addresses(host: string): Promise<readonly LookupAddress[]> {
-    const asked = this.#asked.get(host) ?? this.#ask(host);
     const known = this.#known.get(host);
+    const asked = this.#asked.get(host) ?? (this.#asked.size < MOST_ASKED ? this.#ask(host) : undefined);
+    if (asked === undefined) {
+      if (known !== undefined) return known;
+      throw new Error("too many names wait for their addresses");
+    }
     if (known === undefined) return await asked;
     const late = Promise.withResolvers<readonly LookupAddress[]>();
     const timer = setTimeout(() => late.resolve(known), PATIENCE_MS).unref();

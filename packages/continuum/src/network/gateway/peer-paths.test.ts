@@ -88,3 +88,25 @@ test("a peer is not looked for where this node, its neighbours or everybody woul
   assert.equal(await placeOf("wave.example:53"), "192.0.2.9:53");
   assert.equal(await placeOf(BY_HUB, { via: "h" }), BY_HUB);
 });
+
+test("one name of a peer is asked for at a time, however often it names others, and then the one that it names by then", async () => {
+  const asked: string[] = [];
+  const answers: ((address: string) => void)[] = [];
+  const lookup = (host: string) => {
+    asked.push(host);
+    return new Promise<string>((resolve) => answers.push(resolve));
+  };
+  const paths = new PeerPaths({ clock: new ManualClock(), logger: silentLogger, lookup });
+  const { tcp: _, ...alone } = peer;
+  const names = (host: string) => paths.bring(new Map([["b", { ...alone, endpoints: [`${host}:51820`] }]]));
+  for (let i = 0; i < 100; i++) names(`silent-${i}.example`);
+  paths.bring(new Map([["b", { ...alone, endpoints: ["good.example:51820"] }]]));
+  assert.deepEqual(asked, ["silent-0.example"]);
+  answers[0]?.("192.0.2.8");
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.deepEqual(asked, ["silent-0.example", "good.example"]);
+  assert.equal(paths.endpointOf("key"), undefined);
+  answers[1]?.("192.0.2.9");
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.equal(paths.endpointOf("key"), "192.0.2.9:51820");
+});

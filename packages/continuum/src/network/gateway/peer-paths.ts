@@ -70,6 +70,8 @@ export class PeerPaths {
   readonly #dialled = new Map<string, Dialled>();
   /** Where each may be found, and through whom. */
   readonly #places = new Map<string, string>();
+  /** Peers a name of which is asked for: one at a time, as nobody knows how long that takes. */
+  readonly #asking = new Set<string>();
   /** Who the peers are, by site. */
   readonly #peers = new Map<string, CheckedPeer>();
 
@@ -220,25 +222,53 @@ export class PeerPaths {
     this.#dialled.set(publicKey, { index, at: steadyNow(this.#clock), name: endpoint, address, isPending: true });
   }
 
-  /** Nobody waits for a name, which may lead nowhere: its address is used once it is known. */
   #dial(checked: CheckedPeer, index: number, isPending: Dialled["isPending"]): void {
-    const { publicKey, siteId } = checked;
     const name = placesOf(checked)[index] ?? "";
-    const at = name.lastIndexOf(":");
-    const [host, port] = [name.slice(0, at).replace(/^\[|\]$/g, ""), name.slice(at)];
     const dialled: Dialled = { index, at: steadyNow(this.#clock), name, isPending };
-    this.#dialled.set(publicKey, dialled);
-    const warn = (reason: string) =>
-      this.#logger.warn("an endpoint of a peer has no address", { siteId, endpoint: name, reason });
-    const found = (address: string) => {
-      const place = canonical(isIP(address) === 6 ? `[${address}]${port}` : `${address}${port}`);
-      // Its word, or that of whoever answers for the name: none of them is to have this node send to itself, or everyone.
-      if (checked.via === undefined && !isPlace(place)) warn(`nobody else is at ${place}`);
-      else dialled.address = place;
-    };
-    if (isIP(host) !== 0) found(host);
-    else this.#lookup(host).then(found, (error: unknown) => warn(describeError(error)));
+    this.#dialled.set(checked.publicKey, dialled);
+    const { host } = placeOf(name);
+    if (isIP(host) !== 0) this.#found(checked, dialled, host);
+    else void this.#ask(checked, dialled);
   }
+
+  /** Nobody waits for a name, which may lead nowhere: its address is used once it is known. One name of a peer is asked for at a time, and then the one that is wanted by then. */
+  async #ask(checked: CheckedPeer, dialled: Dialled): Promise<void> {
+    const { siteId, publicKey } = checked;
+    if (this.#asking.has(siteId)) return;
+    this.#asking.add(siteId);
+    try {
+      this.#found(checked, dialled, await this.#lookup(placeOf(dialled.name).host));
+    } catch (error) {
+      this.#warn(checked, dialled, describeError(error));
+    } finally {
+      this.#asking.delete(siteId);
+    }
+    const wanted = this.#dialled.get(publicKey);
+    if (wanted === undefined || wanted.name === dialled.name || wanted.address !== undefined) return;
+    void this.#ask(this.#peers.get(siteId) ?? checked, wanted);
+  }
+
+  #found(checked: CheckedPeer, dialled: Dialled, address: string): void {
+    const { port } = placeOf(dialled.name);
+    const place = canonical(isIP(address) === 6 ? `[${address}]${port}` : `${address}${port}`);
+    // Its word, or that of whoever answers for the name: none of them is to have this node send to itself, or everyone.
+    if (checked.via === undefined && !isPlace(place)) this.#warn(checked, dialled, `nobody else is at ${place}`);
+    else dialled.address = place;
+    // It was dialled once more meanwhile.
+    const wanted = this.#dialled.get(checked.publicKey);
+    const isAgain = wanted !== undefined && wanted !== dialled && wanted.name === dialled.name;
+    if (isAgain && dialled.address !== undefined) wanted.address ??= dialled.address;
+  }
+
+  #warn({ siteId }: CheckedPeer, { name: endpoint }: Dialled, reason: string): void {
+    this.#logger.warn("an endpoint of a peer has no address", { siteId, endpoint, reason });
+  }
+}
+
+/** Of `host:port`, with the colon. */
+function placeOf(name: string): { readonly host: string; readonly port: string } {
+  const at = name.lastIndexOf(":");
+  return { host: name.slice(0, at).replace(/^\[|\]$/g, ""), port: name.slice(at) };
 }
 
 /** Of all lanes. */
