@@ -49,7 +49,8 @@ async function consume(
 }
 
 async function watchUntilFull(remote: RemoteSite): Promise<Cache<Pod>> {
-  const cache = new Cache({ ...means, kind: Pod, client: remote.kube, timing: { backoffInitialMs: 20 } });
+  // What it is refused is not begun again before it is looked at.
+  const cache = new Cache({ ...means, kind: Pod, client: remote.kube, timing: { backoffInitialMs: 60_000 } });
   runs.push(cache.run(stop.signal));
   while (!/may take 4 MiB together/.test(String(cache.health.lastError?.error)))
     await new Promise((resolve) => setTimeout(resolve, 20));
