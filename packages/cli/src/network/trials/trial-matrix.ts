@@ -18,7 +18,7 @@ export function matrix(rows: readonly TrialRow[], isEach = false): string {
     }),
   ]);
   const headers = ["FROM", "TO", ...COLUMNS.map((column) => column.toUpperCase())];
-  const remarks = [...failures(rows), ...lacks(rows, isEach)].map(shownInLine);
+  const remarks = [...failures(rows), ...hint(rows), ...lacks(rows, isEach)].map(shownInLine);
   return `${table(headers, cells)}\n${[...remarks, sum(rows)].join("\n")}\n`;
 }
 
@@ -28,6 +28,18 @@ function failures(rows: readonly TrialRow[]): string[] {
       (column) => `FAILED: ${column} ${way(row)}: ${row.outcomes[column].detail}`,
     ),
   );
+}
+
+/** A policy of the pods' own may want it so: which of a namespace's pods ask is by chance. */
+function hint(rows: readonly TrialRow[]): string[] {
+  const isDropped = rows.some(({ outcomes: { pod, service } }) =>
+    [pod, service].some(({ result }) => result === "Failed"),
+  );
+  return isDropped
+    ? [
+        "`fjord network explain POD ADDRESS -n NAMESPACE` says where it is dropped, also by a NetworkPolicy that means these pods",
+      ]
+    : [];
 }
 
 function lacks(rows: readonly TrialRow[], isEach: boolean): string[] {

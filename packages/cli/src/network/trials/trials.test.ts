@@ -262,7 +262,10 @@ describe("what the gateway has said", () => {
     assert.deepEqual(lines[1]?.split(/ +/), ["harbor", "wave", "ok", "1.2ms", "1.2ms", "FAILED", "ok", "-", "ok"]);
     assert.ok(lines.includes("FAILED: pod from harbor to wave: 240.0.3.9:80 does not answer"));
     assert.ok(lines.includes("not tested: dns from harbor to wave: no pod"));
+    assert.ok(lines.some((line) => /^`fjord network explain POD ADDRESS .*NetworkPolicy/.test(line)));
     assert.equal(lines.at(-2), "5 passed, 1 failed, 1 not tested");
+    const well = matrix([{ from: "harbor", to: "wave", outcomes: { ...outcomes, pod: passed } }]);
+    assert.doesNotMatch(well, /network explain/);
   });
 
   it("says once why many directions were not tested, unless each is asked for", () => {
