@@ -190,6 +190,7 @@ describe("fjord against a real API", { skip: kubernetesSkip(), timeout: 300_000 
     const wanted = async () => (await client.get(Peering, { name: "lively-wave" })).spec.resources;
     const more = await fjord("peer", "lively-wave", "--cpu=4", "--pods=5", "--no-wait");
     assert.match(more.err, /^asking for cpu=4,memory=1Gi,pods=5\n/, "what is not named stays");
+    assert.match(more.out, /^peering lively-wave is asked for: /, "nobody has agreed yet");
     assert.deepEqual(await wanted(), { cpu: "4", memory: "1Gi", pods: "5" });
     assert.equal((await fjord("peer", "lively-wave", "--pods=none", "--no-wait")).code, 0);
     assert.deepEqual(await wanted(), { cpu: "4", memory: "1Gi" });
@@ -214,7 +215,7 @@ describe("fjord against a real API", { skip: kubernetesSkip(), timeout: 300_000 
       (await fjord("peer", "harbour", "--name=lively-wave", "--cpu=1")).err,
       /Give the new one another name/,
     );
-    assert.equal((await fjord("unpeer", "lively-wave", "--no-wait")).out, "peering lively-wave ended\n");
+    assert.equal((await fjord("unpeer", "lively-wave", "--no-wait")).out, "peering lively-wave is ending\n");
     assert.deepEqual(await fjord("unpeer", "lively-wave"), {
       code: 0,
       out: "there is no peering with lively-wave\n",

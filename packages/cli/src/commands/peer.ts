@@ -91,7 +91,9 @@ async function peer(target: string, flags: PeerFlags, context: CommandContext): 
   const way = wayOf(flags);
   const wish = { name, site, changes, way, ...(nodeName !== undefined && { nodeName }) };
   const peering = await createOrResize(client, wish, { signal, timeoutMs, told: pairing.told, now: clock.now() });
-  if (flags.wait) {
+  if (!flags.wait) {
+    print(`peering ${name} is asked for: \`fjord status\` shows what comes of it\n`);
+  } else {
     let limit: string | undefined;
     const look = (found: Peering | undefined) => {
       if (found === undefined || isBeingDeleted(found)) throw new WishWithdrawn({ what: `peering ${name}` });
@@ -104,8 +106,8 @@ async function peer(target: string, flags: PeerFlags, context: CommandContext): 
     const what = `peering ${name} was not ready`;
     await waitFor(client, Peering, { name }, look, { signal, timeoutMs, what, told: pairing.told });
     if (limit !== undefined) context.warn(`${site} limits what it gives: ${limit}\n`);
+    print(`peered with ${site}: node ${peering.spec.virtualNode.name ?? name}\n`);
   }
-  print(`peered with ${site}: node ${peering.spec.virtualNode.name ?? name}\n`);
 }
 
 interface Waiting extends Omit<RemovalOptions<Peering>, "what"> {

@@ -62,7 +62,7 @@ async function unpeer(name: string, flags: UnpeerFlags, context: CommandContext)
     await refuseToLoseData(client, [known], { signal });
   const ends = peerings.map(async ({ metadata: { name: peering = "" } }) => {
     await remove(client, Peering, peering, flags, context, progressOf);
-    print(`peering ${peering} ended\n`);
+    print(`peering ${peering} ${flags.wait ? "ended" : "is ending"}\n`);
   });
   // One that does not end is told of once the others have.
   const failed = (await Promise.allSettled(ends)).find((end) => end.status === "rejected");
@@ -80,7 +80,7 @@ async function unpeer(name: string, flags: UnpeerFlags, context: CommandContext)
   }
   if (flags.force || flags.forget) {
     const gone = await remove(client, Site, site, flags, context, () => `waiting for what site ${site} still has here`);
-    if (gone) print(`site ${site} forgotten\n`);
+    if (gone) print(`site ${site} ${flags.wait ? "forgotten" : "is being forgotten"}\n`);
   } else if (peerings.length === 0) {
     const contracts = usedBy(known, await listOrExplain(client, Contract, signal));
     if (contracts.length > 0) throw new ConsumersContract({ site, contracts: contracts.join(", ") });
