@@ -201,10 +201,11 @@ describe("what a gateway says of links in its site's API", () => {
       const means = { client, caches: api.caches, namespace: "fjord-system", ...times };
       const objects = new GatewayObjects({ ...means, ...(place && { place }) });
       const askedSince = now;
-      return async (ms: number, signs: (at: number) => object, handshakeAt = 1_000_000) => {
+      return async (ms: number, signs: (at: number) => object, handshakeAt = 1_000_000, more = (_: number) => ({})) => {
         for (const end = now + ms; now < end; ) {
           now += 200;
-          await objects.tell([{ ...seen, handshakeAt, signs: { askedSince, unanswered: 0, ...signs(now) } }]);
+          const said = { signs: { askedSince, unanswered: 0, ...signs(now) }, ...more(now) };
+          await objects.tell([{ ...seen, handshakeAt, ...said }]);
         }
         return link()?.status?.conditions?.[0]?.reason;
       };
@@ -212,7 +213,7 @@ describe("what a gateway says of links in its site's API", () => {
     const set = (ms: number) => {
       off = ms;
     };
-    return { program, written, now: () => now, set, say };
+    return { program, written, now: () => now, set, say, endpoint: () => link()?.status?.endpoint };
   };
   const answers = (at: number) => ({ heardAt: at });
   const never = (since: number) => () => ({ unanswered: 9, unansweredSince: since });
@@ -229,6 +230,19 @@ describe("what a gateway says of links in its site's API", () => {
     assert.equal(written.length, count, "and it is said once");
     assert.equal(await tell(1_000, answers), "Silent");
     assert.equal(await tell(400, answers), "HandshakeSeen");
+  });
+
+  it("is where the peer is, at once, and every other second where it moves with each packet", async () => {
+    const { program, written, endpoint } = setUp();
+    const tell = program();
+    await tell(3_000, answers);
+    await tell(200, answers, undefined, () => ({ endpoint: "192.0.2.9:1" }));
+    assert.equal(endpoint(), "192.0.2.9:1");
+    const before = written.length;
+    await tell(20_000, answers, undefined, (at) => ({ endpoint: `192.0.2.9:${(at / 200) % 60_000}`, handshakeAt: at }));
+    assert.ok(written.length - before >= 9 && written.length - before <= 11, `${written.length - before} times`);
+    await tell(2_200, answers, undefined, () => ({ endpoint: "192.0.2.9:2" }));
+    assert.equal(endpoint(), "192.0.2.9:2");
   });
 
   it("is not that the peer is silent while another node hears it on a lane of its own, and is once that does not either", async () => {

@@ -56,6 +56,8 @@ export interface GatewayPlace {
 /** What a gateway tells of a link: what it sees, and of what the life of the peer is judged. */
 type ToldLink = SeenLink & { readonly siteId: string; readonly signs?: PeerSigns; readonly isTrying?: boolean };
 
+/** Where a peer is, and when it agreed on a key, is told at once, but not as often as it may move: it can with each packet. */
+const MET_MS = 2_000;
 /** Numbers that change with each packet are told this often; what somebody waits for, at once. */
 const NUMBERS_MS = 10_000;
 
@@ -279,18 +281,19 @@ export class GatewayObjects {
     const name = link.metadata.name ?? "";
     const at = this.#steady();
     const status = linkStatus(link, { ...seen, ...this.#rates.of(name, seen, at) }, now());
+    const sinceTold = at - (this.#toldAt.get(name) ?? Number.NEGATIVE_INFINITY);
+    const isMet = status.endpoint !== link.status?.endpoint || status.handshakeAt !== link.status?.handshakeAt;
     const isNews =
       !sameContent(status.conditions, link.status?.conditions) ||
-      status.endpoint !== link.status?.endpoint ||
+      (isMet && sinceTold >= MET_MS) ||
       status.ownKey !== link.status?.ownKey ||
       status.nextKey !== link.status?.nextKey ||
       status.way !== link.status?.way ||
       status.via !== link.status?.via ||
       status.tcpSource !== link.status?.tcpSource ||
-      status.handshakeAt !== link.status?.handshakeAt ||
       (status.mtu === undefined) !== (link.status?.mtu === undefined);
     const { lanes: _, ...said } = link.status ?? {};
-    const isDue = at - (this.#toldAt.get(name) ?? 0) >= NUMBERS_MS && !sameContent(status, said);
+    const isDue = sinceTold >= NUMBERS_MS && !sameContent(status, said);
     if (!isNews && !isDue) return;
     this.#toldAt.set(name, at);
     this.#rates.told(name, seen, at);
