@@ -32,8 +32,9 @@ export interface Pace {
 export const OFTEN_MS = 1_000;
 const LAST = 20;
 const LOST_MS = 2_000;
-/** An answer that is later than this, and than two usual ones, is asked for again. */
+/** An answer that is later than this, and than two quick ones, is asked for again. Usual ones may be few yet, and waited for WireGuard to begin. */
 const LATE_MS = 400;
+const QUICK = 0.25;
 /** How soon, and for how long since it was last heard. */
 const AGAIN_MS = 150;
 const AGAIN_FOR_MS = 4_000;
@@ -98,7 +99,7 @@ export class ProbedPeer {
 
   get seen(): ProbedLink {
     if (!this.#hasAnswered) return {};
-    const latencyMs = median(this.#results);
+    const latencyMs = quantile(this.#results, 0.5);
     const lost = this.#results.filter((each) => each === "lost").length;
     const { found } = this.#search;
     return {
@@ -137,7 +138,7 @@ export class ProbedPeer {
   #untilNext(everyMs: number, isAgain: boolean, now: number): number {
     if (this.#heardAt === undefined) return everyMs;
     if (now - this.#heardAt >= AGAIN_FOR_MS) return Math.min(everyMs, OFTEN_MS);
-    return isAgain ? AGAIN_MS : Math.max(LATE_MS, 2 * (median(this.#results) ?? 0));
+    return isAgain ? AGAIN_MS : Math.max(LATE_MS, 2 * (quantile(this.#results, QUICK) ?? 0));
   }
 
   /** The size of a packet that is to be tried now, if any. */
@@ -231,7 +232,7 @@ export class ProbedPeer {
   }
 }
 
-function median(results: readonly (number | "lost")[]): number | undefined {
+function quantile(results: readonly (number | "lost")[], share: number): number | undefined {
   const times = results.filter((each) => each !== "lost").toSorted((a, b) => a - b);
-  return times[Math.floor(times.length / 2)];
+  return times[Math.floor(times.length * share)];
 }
