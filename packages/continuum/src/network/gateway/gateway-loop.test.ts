@@ -399,6 +399,37 @@ describe("A gateway that is kept at what its source says", () => {
     assert.deepEqual(await seconds(2), ["tend", "tend"]);
   });
 
+  it("is looked after ten times a second while a peer takes another key, and not for ever where it never does", async () => {
+    const looks = async (count: number) => {
+      for (let i = 0; i < count * 10; i++) await clock.advance(100);
+      return done.splice(0).filter((each) => each === "tend").length;
+    };
+    state = { ...testState(1), siteId: "own" };
+    reports = [{ siteId: "peer0", receivedBytes: 0, sentBytes: 0, isTurning: true }];
+    await looks(1);
+    assert.equal(await looks(10), 100, "a key takes some seconds");
+    await looks(10);
+    const later = await looks(60);
+    assert.ok(later < 70, `${later} looks in a minute`);
+    reports = [];
+    await looks(600);
+    reports = [{ siteId: "peer0", receivedBytes: 0, sentBytes: 0, isTurning: true }];
+    await looks(1);
+    assert.equal(await looks(2), 20, "another key, some time later");
+  });
+
+  it("is not looked after ten times a second for many peers that take turns at being about to take another key", async () => {
+    state = { ...testState(1), siteId: "own" };
+    let looks = 0;
+    for (let i = 0; i < 3_000; i++) {
+      reports = [{ siteId: `peer${i % 200}`, receivedBytes: 0, sentBytes: 0, isTurning: true }];
+      await clock.advance(100);
+      looks += done.splice(0).filter((each) => each === "tend").length;
+    }
+    // 600 at once, and one more in two seconds, beside that of each second.
+    assert.ok(looks < 1_200, `${looks} looks in five minutes`);
+  });
+
   it("hears at once of a peer that tries a better way", async () => {
     await seconds(1);
     done.splice(0);

@@ -9,6 +9,7 @@ import { lanedPeers, lanesOf } from "./carried-lanes.ts";
 import type { Fence } from "./fence.ts";
 import type { Gateway } from "./gateway.ts";
 import type { GatewaySource, GatewayWish, NodeWish } from "./gateway-source.ts";
+import { KeyHurry } from "./key-hurry.ts";
 import { type LaneProbe, LaneProbes } from "./lane-probes.ts";
 import type { LinkReport, SeenReport } from "./link-report.ts";
 import type { LoopObserver } from "./loop-observer.ts";
@@ -70,9 +71,11 @@ export class GatewayLoop {
   readonly #probes: LaneProbes;
   readonly #mtus = new PeerMtus();
   readonly #attempts: Attempts;
+  readonly #keyHurry: KeyHurry;
 
   constructor(options: GatewayLoopOptions) {
     this.#options = options;
+    this.#keyHurry = new KeyHurry(options.clock);
     this.#probes = new LaneProbes(options.clock, (lane) => this.#openProbe(lane));
     this.#attempts = new Attempts(options.logger);
   }
@@ -128,9 +131,10 @@ export class GatewayLoop {
     observer?.keyMade(wanted.carries?.keyMadeAt);
     if (reports !== undefined) observer?.carried(wanted.carries === undefined ? [] : lanesOf(wanted.carries.state));
     if (wanted.carries === undefined) observer?.linked([]);
+    const turning = (reports ?? []).flatMap(({ siteId, isTurning }) => (isTurning ? siteId : []));
+    const isOwn = wanted.carries !== undefined && ownKey?.isTurning === true;
     this.#isTrying =
-      (wanted.carries !== undefined && ownKey?.isTurning) ||
-      (reports?.some(({ isTrying, isTurning }) => isTrying || isTurning) ?? false);
+      this.#keyHurry.isFor(turning) || isOwn || (reports?.some(({ isTrying }) => isTrying === true) ?? false);
     if (reports !== undefined && wanted.carries !== undefined) await this.#look(reports, wanted.carries.state);
     return wanted;
   }
