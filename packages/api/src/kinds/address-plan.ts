@@ -70,6 +70,14 @@ export const AddressPlan = defineKind({
             "The peer names a key of WireGuard that another peer had before, or this site has: there is no link with it until it names another one.",
         },
       },
+      LinkComplete: {
+        meaning:
+          "The Link with the peer has all that may meet over it. Absent until something was left out, as an object cannot be of any size.",
+        reasons: {
+          AllListed: "It has.",
+          TooMany: "There are more addresses than one Link can hold; the message says whose are left out.",
+        },
+      },
       StandInsComplete: {
         meaning: "Where the agents carry: all endpoints of the peer have a stand-in here. Absent until some had none.",
         reasons: {

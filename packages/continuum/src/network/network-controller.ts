@@ -33,13 +33,14 @@ import { KeyHolders } from "./key-holders.ts";
 import { forgeLink, type LinkPath, linkPath } from "./link-forge.ts";
 import type { LinkKey } from "./link-key.ts";
 import { LinkParties } from "./link-parties.ts";
+import { fitLink, type LeftOut, NOTHING_LEFT_OUT } from "./link-room.ts";
 import { NamespacePods } from "./namespace-pods.ts";
 import { NetworkChanges } from "./network-changes.ts";
 import { leadsTo, sightsOf } from "./network-state-of.ts";
 import { takesPart } from "./own-network.ts";
 import { OwnObjects } from "./own-objects.ts";
 import { peerWord } from "./peer-word.ts";
-import { planStatus } from "./plan-status.ts";
+import { planStatus, withLeftOut } from "./plan-status.ts";
 import { PlannedNames } from "./planned-names.ts";
 import { isRefusedWrite } from "./refused-write.ts";
 import { type SitePair, SitePairs } from "./site-pairs.ts";
@@ -198,7 +199,8 @@ export class NetworkController implements Runnable {
     await this.#options.key.ensure(signal);
     const plan = await this.#keepPlan(pair, signal);
     const hubs = this.#hubsTo(pair);
-    await this.#keepLink(pair, plan, hubs, signal);
+    const left = await this.#keepLink(pair, plan, hubs, signal);
+    await this.#sayLeftOut(plan, left, signal);
     this.#parties.followPods();
     this.#teller.tell(site, pair.isAsked ? this.#saying(pair, plan, hubs) : undefined);
     return done();
@@ -238,17 +240,21 @@ export class NetworkController implements Runnable {
     return asked === undefined ? { leading: this.#hubs.leadingTo(site) } : { asked, leading: [] };
   }
 
-  async #keepLink(pair: SitePair, { spec }: AddressPlan, hubs: HubsTo, signal: AbortSignal): Promise<void> {
+  /** Resolves with what it had no room for. */
+  async #keepLink(pair: SitePair, { spec }: AddressPlan, hubs: HubsTo, signal: AbortSignal): Promise<LeftOut> {
     const { site, own, word, isAsked, isSilent, introducers, facts, others, entries, imported } = pair;
     const keyed = facts && this.#holders.withoutOthers(site, facts, isAsked);
     const heard = keyed && linkPath(site, keyed, hubs.asked, hubs.leading, (hub) => this.#hubs.sight(hub, site));
     const path = heard ?? (isSilent ? this.#links.get(site)?.spec : undefined);
-    if (path === undefined || this.#keyHolder(pair) !== undefined || !isUsable(spec))
-      return await this.#removeLink(site, signal);
-    const groups = [
-      ...(isAsked ? await this.#parties.groups(site, spec, entries, imported, signal) : []),
-      ...introducedGroups(spec, introducers, this.#guests.list(), this.#links.get(site)?.spec.groups),
-    ];
+    if (path === undefined || this.#keyHolder(pair) !== undefined || !isUsable(spec)) {
+      await this.#removeLink(site, signal);
+      return NOTHING_LEFT_OUT;
+    }
+    const groups = isAsked ? await this.#parties.groups(site, spec, entries, imported, signal) : [];
+    const before = this.#links.get(site)?.spec.groups;
+    const introduced = new Map(
+      introducers.map((each) => [each.consumer, introducedGroups(spec, [each], this.#guests.list(), before)]),
+    );
     const tcp = await this.#carried(site, path, facts);
     const guests = {
       addresses: guestAddresses(spec, this.#parties.guestsOf(site)),
@@ -256,7 +262,14 @@ export class NetworkController implements Runnable {
     };
     const machines = this.#pairs.isProvider(site) ? own.machines : [];
     const link = forgeLink(site, path, own, groups, sitesOf(others), tcp, guests, machines);
-    await this.#orUnlinked(site, signal, this.#links.keep(site, link, signal));
+    const { spec: fitted, left } = fitLink(link, introduced);
+    await this.#orUnlinked(site, signal, this.#links.keep(site, fitted, signal));
+    return left;
+  }
+
+  async #sayLeftOut(kept: AddressPlan, left: LeftOut, signal: AbortSignal): Promise<void> {
+    const plan = this.#plans.get(kept.spec.site) ?? kept;
+    await this.#plans.say(plan, withLeftOut(plan, left, this.#options.home.clock.now()), signal);
   }
 
   /** What a peer is told. */

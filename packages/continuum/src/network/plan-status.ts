@@ -1,6 +1,7 @@
 import type { AddressPlan, StatusOf } from "@fjord/api";
-import { setCondition } from "@fjord/kube";
+import { getCondition, setCondition } from "@fjord/kube";
 import { planReason } from "./address-plan.ts";
+import type { LeftOut } from "./link-room.ts";
 
 const messages: Readonly<Record<ReturnType<typeof planReason>, string>> = {
   NamesKnown: "",
@@ -26,4 +27,36 @@ export function planStatus(plan: AddressPlan, now: number, holder?: string): Sta
     now,
   );
   return { ...plan.status, conditions };
+}
+
+/** So many consumers are named. */
+const MOST_NAMED = 8;
+
+/** What it says of itself, with what its Link had no room for. */
+export function withLeftOut(
+  { metadata, status }: Pick<AddressPlan, "metadata" | "status">,
+  { pair, consumers, homeWords }: LeftOut,
+  now: number,
+): StatusOf<typeof AddressPlan> {
+  const conditions = status?.conditions ?? [];
+  const isComplete = !pair && consumers.length === 0 && !homeWords;
+  if (isComplete && getCondition(conditions, "LinkComplete") === undefined) return { ...status, conditions };
+  const others = consumers.length > MOST_NAMED ? ` and ${consumers.length - MOST_NAMED} more` : "";
+  const left = [
+    ...(pair ? ["some pods of the two sites do not meet"] : []),
+    ...(consumers.length > 0
+      ? [`some guests of ${consumers.slice(0, MOST_NAMED).join(", ")}${others} do not meet those at the peer`]
+      : []),
+    ...(homeWords ? ["some guests of the peer are not led by what their home calls others"] : []),
+  ];
+  const { generation } = metadata;
+  const condition = {
+    type: "LinkComplete",
+    status: isComplete ? "True" : "False",
+    reason: isComplete ? "AllListed" : "TooMany",
+    // No number: it would be another one with every pod.
+    message: isComplete ? "" : `there are more addresses than one Link can hold: ${left.join("; ")}`,
+    ...(generation !== undefined && { observedGeneration: generation }),
+  } as const;
+  return { ...status, conditions: setCondition(conditions, condition, now).conditions };
 }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { AddressPlan } from "@fjord/api";
 import type { EndpointSlice } from "@fjord/kube";
-import { fairShares, plannedStandIns, stillShared } from "./stand-in-plan.ts";
+import { plannedStandIns, stillShared } from "./stand-in-plan.ts";
 
 const plan: AddressPlan["spec"] = {
   site: "wave",
@@ -19,24 +19,6 @@ const slice = (namespace: string, addresses: number, ports: number): EndpointSli
   endpoints: Array.from({ length: addresses }, (_, index) => ({ addresses: [`127.88.128.${index}`] })),
 });
 const both = new Set(["greedy", "shop"]);
-
-describe("shares", () => {
-  it("are what each wants where there is enough, and equal ones of what the modest leave", () => {
-    const shares = (wanted: Record<string, number>, most: number) => [
-      ...fairShares(new Map(Object.entries(wanted)), most),
-    ];
-    assert.deepEqual(shares({ a: 3, b: 4 }, 10), [
-      ["a", 3],
-      ["b", 4],
-    ]);
-    assert.deepEqual(shares({ a: 100, b: 2, c: 100 }, 10), [
-      ["b", 2],
-      ["a", 4],
-      ["c", 4],
-    ]);
-    assert.deepEqual(shares({}, 10), []);
-  });
-});
 
 describe("stand-ins", () => {
   it("are there for everybody, however many endpoints a namespace has, and who has none is said", () => {

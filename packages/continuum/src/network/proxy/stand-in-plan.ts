@@ -2,6 +2,7 @@ import type { AddressPlan } from "@fjord/api";
 import type { EndpointSlice } from "@fjord/kube";
 import type { SiteId } from "../../site-identity.ts";
 import { calledRanges } from "../address-plan.ts";
+import { fairShares } from "../fair-shares.ts";
 import { meantThere } from "../translate.ts";
 import { endpointsWithin, type SharedEndpoint, stillServed } from "./shared-endpoints.ts";
 
@@ -57,18 +58,4 @@ export function stillShared(
   if (plan?.carrier !== "Proxy") return new Set();
   const named = standIns.filter(({ address, meant }) => meantThere(plan, address) === meant);
   return stillServed(named, slices, namespaces);
-}
-
-/** Who wants no more than an equal share of what is left gets all of it; the others get equal shares of the rest. */
-export function fairShares(wanted: ReadonlyMap<string, number>, most: number): ReadonlyMap<string, number> {
-  const shares = new Map<string, number>();
-  let left = most;
-  let holders = wanted.size;
-  for (const [holder, count] of [...wanted].sort(([, a], [, b]) => a - b)) {
-    const share = Math.min(count, Math.floor(left / holders));
-    shares.set(holder, share);
-    left -= share;
-    holders--;
-  }
-  return shares;
 }
