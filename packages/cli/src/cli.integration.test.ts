@@ -233,6 +233,31 @@ describe("fjord against a real API", { skip: kubernetesSkip(), timeout: 300_000 
     }
   });
 
+  it("says that a peering is not renewed where somebody has set it so, and changes that when it is asked to", async () => {
+    const name = "ends-once";
+    const peer = (...more: string[]) => fjord("peer", "lively-wave", `--name=${name}`, "--no-wait", ...more);
+    const isRenewed = async () => (await client.get(Peering, { name })).spec.renew;
+    assert.deepEqual([(await peer("--cpu=1", "--no-renew")).err, await isRenewed()], ["", false]);
+    // As when its contract has run out.
+    const ended = {
+      type: "Agreed",
+      status: "False",
+      reason: "ContractEnded",
+      message: "",
+      lastTransitionTime: new Date(),
+    };
+    await client.patch(Peering, { name }, "merge", { status: { conditions: [ended] } }, { subresource: "status" });
+    const again = await peer("--cpu=1", "-q");
+    assert.equal(again.code, 0, again.err);
+    assert.match(again.err, /peering ends-once stays as it was set, not to be renewed \(renew: false\)/);
+    assert.match(again.err, /`fjord peer lively-wave --name=ends-once --renew` has it renewed/);
+    const { spec } = await client.get(Peering, { name });
+    assert.deepEqual([spec.renew, spec.askedAt !== undefined], [false, true], "it is asked for once more");
+    assert.deepEqual([(await peer("--renew")).err, await isRenewed()], ["", true]);
+    assert.deepEqual([(await peer("--cpu=2", "-q")).err, await isRenewed()], ["", true]);
+    await client.delete(Peering, { name });
+  });
+
   it("says why a token is not redeemed, and that nothing is left of the wish", async () => {
     await client.create(Namespace, { apiVersion: "v1", kind: "Namespace", metadata: { name: "fjord-system" } });
     const endpoints = ["https://127.0.0.1:1"];

@@ -33,6 +33,8 @@ interface PeerFlags extends ClusterFlags, ResourceFlags {
   readonly bothWays: boolean;
   readonly link?: boolean;
   readonly via?: string;
+  /** Left out: as it was, and where there was no peering, renewed. */
+  readonly renew?: boolean;
   readonly wait: boolean;
   readonly timeout: string;
 }
@@ -61,6 +63,8 @@ export function addPeer(program: Command, context: CommandContext): void {
       "--via <site>",
       "with --link: through this site's gateway, where the gateways of the two cannot meet; `none` takes it back",
     )
+    .option("--renew", "have the contract renewed before it ends, as it is unless somebody has said otherwise")
+    .option("--no-renew", "let the contract end when its time is over")
     .option("--namespace <name>", "namespace of the agent", "fjord-system")
     .option("--no-wait", "return without waiting for the virtual node")
     .option("--timeout <duration>", "how long to wait", "60s")
@@ -87,10 +91,12 @@ async function peer(target: string, flags: PeerFlags, context: CommandContext): 
   const site = isToken(target) ? await pairBy(client, target, pairing) : target;
   await known(client, site, signal);
   const name = flags.name ?? site;
-  const { nodeName } = flags;
+  const { nodeName, renew } = flags;
   const way = wayOf(flags);
-  const wish = { name, site, changes, way, ...(nodeName !== undefined && { nodeName }) };
+  const more = { ...(nodeName !== undefined && { nodeName }), ...(renew !== undefined && { renew }) };
+  const wish = { name, site, changes, way, ...more };
   const peering = await createOrResize(client, wish, { signal, timeoutMs, told: pairing.told, now: clock.now() });
+  if (!peering.spec.renew && renew === undefined) context.warn(`${unrenewed(peering)}\n`);
   if (!flags.wait) {
     print(`peering ${name} is asked for: \`fjord status\` shows what comes of it\n`);
   } else {
@@ -120,6 +126,13 @@ interface Wish {
   readonly changes: Changes;
   readonly way: Way;
   readonly nodeName?: string;
+  readonly renew?: boolean;
+}
+
+/** Somebody has said so before, and who asks again may not know. */
+function unrenewed({ metadata: { name }, spec: { site } }: Peering): string {
+  const command = ["fjord peer", site, ...(name === site ? [] : [`--name=${name}`]), "--renew"].join(" ");
+  return `peering ${name} stays as it was set, not to be renewed (renew: false): when its contract runs out, so does its node (\`fjord status\` says when); \`${command}\` has it renewed`;
 }
 
 /** What is said of a link; asking for amounts alone takes none away, and null takes a hub back. */
@@ -148,13 +161,14 @@ function withWay<Spec extends object>(spec: Spec, { via, link }: Way): Spec & Pi
  * single write: whenever this ends, the wish is there. With another site it is a mistake.
  */
 async function createOrResize(client: KubeClient, wish: Wish, waiting: Waiting): Promise<Peering> {
-  const { name, site, changes, way, nodeName } = wish;
+  const { name, site, changes, way, nodeName, renew } = wish;
+  const renewal = renew === undefined ? {} : { renew };
   const { signal } = waiting;
   const writing = { fieldManager: "fjord-cli", signal };
   const found = await peeringCalled(client, name, signal);
   if (found === undefined) {
     const virtualNode = { ...(nodeName !== undefined && { name: nodeName }) };
-    const spec = withWay({ site, resources: wantedOf(changes), virtualNode }, way);
+    const spec = withWay({ site, resources: wantedOf(changes), virtualNode, ...renewal }, way);
     try {
       return await client.create(Peering, newObject(Peering, { metadata: { name }, spec }), writing);
     } catch (error) {
@@ -178,12 +192,12 @@ async function createOrResize(client: KubeClient, wish: Wish, waiting: Waiting):
   if (Object.keys(changes).length > 0) waiting.told?.(`asking for ${amountsText(resources)}`);
   const askedAt = new Date(waiting.now).toISOString();
   // A merge patch keeps what it does not name, and takes out by null.
-  const spec = { resources: changes, ...way, ...((isOver || wasRefused(found)) && { askedAt }) };
+  const spec = { resources: changes, ...way, ...renewal, ...((isOver || wasRefused(found)) && { askedAt }) };
   const patched = await client.patch(Peering, { name }, "merge", { spec }, writing);
   if (isBeingDeleted(patched)) return await createOrResize(client, wish, waiting);
   // Kinds of an older version do not know the field: then nothing has changed, and nobody would ask.
   const isAsked = !isOver || patched.metadata.generation !== found.metadata.generation;
-  return isAsked ? patched : await beginAnew(client, found, { resources, way }, waiting);
+  return isAsked ? patched : await beginAnew(client, found, { resources, way, ...renewal }, waiting);
 }
 
 async function peeringCalled(client: KubeClient, name: string, signal: AbortSignal): Promise<Peering | undefined> {
@@ -201,7 +215,7 @@ function wantedOf(changes: Changes, before: Peering["spec"]["resources"] = {}): 
 async function beginAnew(
   client: KubeClient,
   { metadata, spec }: Peering,
-  { resources, way }: Pick<Peering["spec"], "resources"> & Pick<Wish, "way">,
+  { resources, way, renew = spec.renew }: Pick<Peering["spec"], "resources"> & Pick<Wish, "way" | "renew">,
   waiting: Waiting,
 ): Promise<Peering> {
   const { name = "", uid = "", labels, annotations } = metadata;
@@ -210,7 +224,7 @@ async function beginAnew(
   await afterRemoval(client, Peering, { name }, { ...waiting, what: `peering ${name}` });
   const object = newObject(Peering, {
     metadata: { name, ...(labels && { labels }), ...(annotations && { annotations }) },
-    spec: withWay({ ...spec, resources }, way),
+    spec: withWay({ ...spec, resources, renew }, way),
   });
   return await client.create(Peering, object, { fieldManager: "fjord-cli", signal });
 }
