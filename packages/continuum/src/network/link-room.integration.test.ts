@@ -60,9 +60,8 @@ describe("a Link of all that may be said", { skip: kubernetesSkip(), timeout: 18
       const { metadata, ...stored } = await links.keep(spec.site, fitted.spec, signal);
       assert.ok(JSON.stringify({ metadata, ...stored }).length > 1_000_000);
       assert.deepEqual(stored.spec.groups.length, fitted.spec.groups.length);
-      const conditions = [
-        { type: "Ready", status: "False", reason: "NotApplied", message: "x".repeat(32_000) },
-      ] as const;
+      const ready = { type: "Ready", status: "False", reason: "NotApplied", message: "x".repeat(32_000) };
+      const conditions = [{ ...ready, lastTransitionTime: "2030-01-01T00:00:00Z" }];
       await links.say({ metadata, ...stored } as Link, { conditions } as never, signal);
     }
   });
