@@ -1,4 +1,5 @@
 import { describeError } from "@fjord/base";
+import type { Policed } from "./trial-policies.ts";
 import { connectScript, NO_NAMES, NO_TOOL, NO_VARIABLE, resolveScript, variableScript } from "./trial-script.ts";
 import type { Asker, Chances, Outcome, Target, TrialRow } from "./trials.ts";
 
@@ -29,13 +30,16 @@ export async function runTrials(all: readonly Chances[], means: TrialMeans): Pro
   return { pod: merged("pod"), service: merged("service"), dns: merged("dns"), policy: merged("policy") };
 }
 
-async function tryNamespace({ asker, targets = [], service, lack }: Chances, means: TrialMeans): Promise<Tried> {
+async function tryNamespace(
+  { asker, targets = [], service, policedNames, lack }: Chances,
+  means: TrialMeans,
+): Promise<Tried> {
   const { run, held = false } = means;
   const why = notTested(lack ?? "nobody could ask");
   const byAddress = async () => {
     if (asker === undefined || targets.length === 0)
       return { pod: why, policy: await tryOutsider(why, targets, means) };
-    const pod = await byEach(targets, (target) => connection(asker, target, means));
+    const pod = await byEach(targets, async (target) => judged(await connection(asker, target, means), target.policed));
     return { pod, policy: await tryOutsider(pod, targets, means) };
   };
   const byName = async () => {
@@ -44,10 +48,20 @@ async function tryNamespace({ asker, targets = [], service, lack }: Chances, mea
     // Without names a pod has its Services by its variables.
     const script = isWithoutNames(dns) ? variableScript : connectScript;
     const at = `${service.name}:${service.port}`;
-    return { dns, service: await outcome(run, asker, script(service.name, service.port, { held }), at) };
+    const asked = await outcome(run, asker, script(service.name, service.port, { held }), at);
+    return { dns: judged(dns, policedNames), service: judged(asked, service.policed) };
   };
   const [addresses, names] = await Promise.all([byAddress(), byName()]);
   return { ...addresses, ...names };
+}
+
+/** Where a NetworkPolicy keeps two apart, that they are says nothing of the link. */
+function judged(found: Outcome, policed: Policed | undefined): Outcome {
+  if (found.result !== "Failed" || policed === undefined) return found;
+  const rules = policed.rules.join(", ");
+  return policed.isDropped
+    ? notTested(`${found.detail}, which ${rules} drops`)
+    : { ...found, detail: `${found.detail}, which ${rules} may drop` };
 }
 
 /** One for all namespaces: what failed anywhere has, and what was tested nowhere was not. */

@@ -1,6 +1,15 @@
 import { type AddressPlan, Offloading } from "@fjord/api";
 import { meantThere } from "@fjord/continuum/network-path";
-import { EndpointSlice, type KubeClient, Pod, Service } from "@fjord/kube";
+import {
+  EndpointSlice,
+  isForbidden,
+  isNotFound,
+  type KubeClient,
+  Namespace,
+  NetworkPolicy,
+  Pod,
+  Service,
+} from "@fjord/kube";
 import { ownSiteIn } from "../../place/known-places.ts";
 import type { OwnPods } from "../own-pods/own-pods.ts";
 import { TEST_NAMESPACE } from "../own-pods/trial-objects.ts";
@@ -166,8 +175,35 @@ function unseen(proxied: boolean): Seen {
   return proxied ? { ...proxyOutcomes(undefined), link: outcome } : { link: outcome, latency: outcome, mtu: outcome };
 }
 
-function factsOf(names: readonly string[], { client, signal }: RowMeans): Promise<NamespaceFacts[]> {
-  return Promise.all(names.map((name) => namespaceFacts(client, name, signal)));
+function factsOf(names: readonly string[], { client, pods, signal }: RowMeans): Promise<NamespaceFacts[]> {
+  return Promise.all(
+    names.map(async (name) => {
+      const [facts, policies] = await Promise.all([
+        namespaceFacts(client, name, signal),
+        // What the test has brought is what is tried.
+        pods === undefined ? policiesIn(client, name, signal) : {},
+      ]);
+      return { ...facts, ...policies };
+    }),
+  );
+}
+
+/** Who may not see them is told what fails all the same. */
+async function policiesIn(
+  client: KubeClient,
+  name: string,
+  signal: AbortSignal,
+): Promise<Pick<NamespaceFacts, "labels" | "policies">> {
+  const ifHidden = (error: unknown) => {
+    if (isNotFound(error) || isForbidden(error)) return undefined;
+    throw error;
+  };
+  const [policies, namespace] = await Promise.all([
+    client.list(NetworkPolicy, { namespace: name, signal, omitManagedFields: true }).catch(ifHidden),
+    client.get(Namespace, { name }, { signal }).catch(ifHidden),
+  ]);
+  const { labels } = namespace?.metadata ?? {};
+  return { policies: policies?.items ?? [], ...(labels && { labels }) };
 }
 
 async function namespaceFacts(client: KubeClient, name: string, signal: AbortSignal): Promise<NamespaceFacts> {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { AddressPlan, Link, newObject } from "@fjord/api";
-import type { EndpointSlice, Pod } from "@fjord/kube";
+import type { EndpointSlice, NetworkPolicy, Pod } from "@fjord/kube";
 import { runTrials } from "./run-trials.ts";
 import { matrix } from "./trial-matrix.ts";
 import { type Asker, COLUMNS, chancesBetween, chancesOf, linkOutcomes, type Outcome, type TrialRow } from "./trials.ts";
@@ -140,6 +140,79 @@ describe("what is tried", () => {
     assert.match(refused.pod.detail, /no command can be run in shop\/here: .*forbidden/);
     assert.match(refused.policy.detail, /--outsider/);
     assert.equal((await runTrials([{ lack: "no pod" }], { run: reached })).dns.detail, "no pod");
+  });
+});
+
+describe("pods that NetworkPolicies are about", () => {
+  const labelled = (labels: Record<string, string>, ...[name, ip]: Parameters<typeof pod>): Pod => {
+    const plain = pod(name, ip);
+    return { ...plain, metadata: { ...plain.metadata, labels } };
+  };
+  const policy = (name: string, app: string | undefined, spec: object): NetworkPolicy => {
+    const podSelector = app === undefined ? {} : { matchLabels: { app } };
+    return { metadata: { name, namespace: "shop" }, spec: { podSelector, ...spec } } as unknown as NetworkPolicy;
+  };
+  const nobodyIn = (app?: string) => policy("nobody-in", app, { policyTypes: ["Ingress"] });
+  const nobodyOut = (app?: string) => policy("nobody-out", app, { policyTypes: ["Egress"] });
+  const facts = (...policies: NetworkPolicy[]) => ({
+    name: "shop",
+    pods: [
+      labelled({ app: "db" }, "db-here", "10.42.0.7"),
+      labelled({ app: "web" }, "web-here", "10.42.0.8"),
+      labelled({ app: "db" }, "db-there", "240.0.3.9"),
+      labelled({ app: "web" }, "web-there", "240.0.3.10"),
+    ],
+    slices: [slice("10.42.0.7", "10.42.0.8", "240.0.3.9", "240.0.3.10")],
+    policies,
+  });
+  const asked = (...policies: NetworkPolicy[]) => {
+    const { out, back } = chancesOf(OWN, plan, [facts(...policies)]);
+    return [out, back].map(([each]) => [each?.asker?.pod, each?.targets?.[0]?.address]);
+  };
+  const tried = async (code: number, ...policies: NetworkPolicy[]) => {
+    const { out } = chancesOf(OWN, plan, [facts(...policies)]);
+    const chances = out.map((each) => ({ ...each, ...(each.service && { service: { ...each.service, port: 80 } }) }));
+    return await runTrials(chances, { run: async () => code });
+  };
+
+  it("are not asked while there are others, which are the first ones where no policy is", () => {
+    assert.deepEqual(asked(), [
+      ["db-here", "240.0.3.9"],
+      ["db-there", "241.9.0.7"],
+    ]);
+    assert.deepEqual(asked(nobodyIn("db"), nobodyOut("db")), [
+      ["web-here", "240.0.3.10"],
+      ["web-there", "241.9.0.8"],
+    ]);
+  });
+
+  it("are asked where a policy lets them pass, and no other is there that it does not keep apart", () => {
+    const from = [{ podSelector: { matchLabels: { app: "web" } } }];
+    const webAlone = policy("web-alone", undefined, { policyTypes: ["Ingress"], ingress: [{ from }] });
+    assert.deepEqual(asked(webAlone), [
+      ["web-here", "240.0.3.9"],
+      ["web-there", "241.9.0.7"],
+    ]);
+  });
+
+  it("have not failed where a policy keeps all of them apart: the link was not tested, and it says by which", async () => {
+    const { pod: found, service, dns } = await tried(1, nobodyIn());
+    assert.deepEqual([found.result, service.result, dns.result], ["NotTested", "NotTested", "Failed"]);
+    assert.match(
+      found.detail,
+      /240\.0\.3\.9:8080 does not answer shop\/db-here, which NetworkPolicy shop\/nobody-in drops$/,
+    );
+    const out = await tried(1, nobodyOut());
+    assert.deepEqual([out.pod.result, out.service.result, out.dns.result], ["NotTested", "NotTested", "NotTested"]);
+    const reached = await tried(0, nobodyIn());
+    assert.deepEqual([reached.pod.result, reached.service.result], ["Passed", "Passed"], "nobody enforces it");
+  });
+
+  it("have failed where a policy lets them pass, and it says which may not", async () => {
+    const all = policy("all", undefined, { policyTypes: ["Ingress", "Egress"], ingress: [{}], egress: [{}] });
+    const { pod: found, dns } = await tried(1, all);
+    assert.deepEqual([found.result, dns.result], ["Failed", "Failed"]);
+    for (const { detail } of [found, dns]) assert.match(detail, /, which NetworkPolicy shop\/all may drop$/);
   });
 });
 

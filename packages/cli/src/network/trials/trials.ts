@@ -1,6 +1,8 @@
 import type { AddressPlan, Link } from "@fjord/api";
 import { calledByOther, calledThere, siteOfAddress } from "@fjord/continuum/network-path";
-import { type EndpointSlice, getCondition, type Pod } from "@fjord/kube";
+import { type EndpointSlice, getCondition, type NetworkPolicy, type Pod } from "@fjord/kube";
+import { chosen, type Listener, policedService } from "./trial-choice.ts";
+import { type Policed, policedNames } from "./trial-policies.ts";
 
 export const COLUMNS = ["link", "latency", "mtu", "pod", "service", "dns", "policy"] as const;
 export type Column = (typeof COLUMNS)[number];
@@ -31,11 +33,8 @@ export interface Asker {
 export interface Target {
   readonly address: string;
   readonly port: number;
-}
-
-/** The same, by a Service. */
-interface Listener extends Target {
-  readonly service: string;
+  /** NetworkPolicies that have a say in whether who asks is answered. */
+  readonly policed?: Policed;
 }
 
 /** What can be tried from one site to another. */
@@ -47,7 +46,9 @@ export interface Chances {
   /** Something of the other site that listens, as it is called where the asker stands: by each family that the asker has. */
   readonly targets?: readonly Target[];
   /** A Service of the namespace. */
-  readonly service?: { readonly name: string; readonly port: number };
+  readonly service?: { readonly name: string; readonly port: number; readonly policed?: Policed };
+  /** NetworkPolicies that have a say in where the asker may ask for names. */
+  readonly policedNames?: Policed;
   /** Why there is nothing to ask, or nobody who could. */
   readonly lack?: string;
 }
@@ -56,6 +57,10 @@ export interface NamespaceFacts {
   readonly name: string;
   readonly pods: readonly Pod[];
   readonly slices: readonly EndpointSlice[];
+  /** Its own labels. */
+  readonly labels?: Readonly<Record<string, string>>;
+  /** @default none */
+  readonly policies?: readonly NetworkPolicy[];
 }
 
 /** Who could ask whom over a link, in both directions and in each namespace, by what the own API knows of those that its groups have. */
@@ -88,21 +93,13 @@ export function chancesBetween(
   const calledAt = (address: string) =>
     areCarried ? calledThere(one.spec, address) : calledByOther(one.spec, to, other.spec, address);
   const siteOf = (address: string) => siteOfAddress(address, { id: "", ranges: [], plans: [one, other] });
-  const all = namespaces.flatMap(({ name, pods, slices }): Chances[] => {
-    const running = runningIn(pods);
-    const asker = running.find(({ status }) => siteOf(status?.podIP ?? "") === from);
-    if (asker === undefined || !running.some(({ status }) => siteOf(status?.podIP ?? "") === to)) return [];
-    const listeners = listenersIn(slices);
-    const found = ofEachFamily(asker, listeners, ({ address }) => siteOf(address) === to);
-    const targets = targetsOf(found, calledAt);
-    const chances: Chances = {
-      namespace: name,
-      asker: { namespace: name, pod: asker.metadata.name ?? "" },
-      targets,
-      ...serviceOf(found, listeners),
-    };
+  const all = namespaces.flatMap((facts): Chances[] => {
+    const running = runningIn(facts.pods);
+    const askers = running.filter(({ status }) => siteOf(status?.podIP ?? "") === from);
+    if (askers.length === 0 || !running.some(({ status }) => siteOf(status?.podIP ?? "") === to)) return [];
+    const { found, ...chances } = chancesFor(facts, askers, ({ address }) => siteOf(address) === to, calledAt);
     const lack =
-      found.length > targets.length
+      found > (chances.targets?.length ?? 0)
         ? { lack: "the two have not said yet what they call each other" }
         : lackOf(chances, "there", "at the other");
     return [{ ...chances, ...lack }];
@@ -114,34 +111,50 @@ export function chancesBetween(
 function chancesIn(
   own: string,
   plan: AddressPlan,
-  { name, pods, slices }: NamespaceFacts,
+  facts: NamespaceFacts,
 ): { readonly out: Chances; readonly back: Chances } | undefined {
   const peer = plan.spec.site;
   const place = { id: own, ranges: [], plans: [plan] };
   const siteOf = (address: string) => siteOfAddress(address, place);
-  const [running, listeners] = [runningIn(pods), listenersIn(slices)];
-  const here = running.find(({ status }) => siteOf(status?.podIP ?? "") === own);
-  const there = running.find(({ status }) => siteOf(status?.podIP ?? "") === peer);
-  const remote = ofEachFamily(here, listeners, ({ address }) => siteOf(address) === peer);
-  const local = ofEachFamily(there, listeners, ({ address }) => siteOf(address) === own);
-  const asker = (pod: Pod | undefined) =>
-    pod === undefined ? {} : { asker: { namespace: name, pod: pod.metadata.name ?? "" } };
-  const out: Chances = {
-    namespace: name,
-    ...asker(here),
-    targets: targetsOf(remote, (address) => address),
-    ...serviceOf(remote, listeners),
-  };
-  const back: Chances = {
-    namespace: name,
-    ...asker(there),
-    targets: targetsOf(local, (address) => calledThere(plan.spec, address)),
-    ...serviceOf(local, listeners),
-  };
+  const running = runningIn(facts.pods);
+  const at = (site: string) => running.filter(({ status }) => siteOf(status?.podIP ?? "") === site);
+  const isAt =
+    (site: string) =>
+    ({ address }: Target) =>
+      siteOf(address) === site;
+  const { found: _, ...out } = chancesFor(facts, at(own), isAt(peer), (address) => address);
+  const { found: __, ...back } = chancesFor(facts, at(peer), isAt(own), (address) => calledThere(plan.spec, address));
   if (out.asker === undefined && back.asker === undefined) return undefined;
   return {
     out: { ...out, ...lackOf(out, "here", "there") },
     back: { ...back, ...lackOf(back, "there, as far as this site sees,", "here") },
+  };
+}
+
+/** Who of some pods asks whom, and by what Service; with how many listeners there are, some of which may have no name. */
+function chancesFor(
+  { name, pods, slices, labels, policies = [] }: NamespaceFacts,
+  askers: readonly Pod[],
+  isMeant: (target: Target) => boolean,
+  calledAt: (address: string) => string | undefined,
+): Chances & { readonly found: number } {
+  const listeners = listenersIn(slices);
+  const known = { pods, policies: { namespace: name, policies, ...(labels && { labels }) } };
+  const { asker, listeners: found } = chosen({ ...known, askers, listeners: listeners.filter(isMeant) });
+  // One that somebody at the other site answers for, where there is one. Its own port is asked for later.
+  const service = (found[0] ?? listeners[0])?.service;
+  const byService = asker && service !== undefined && policedService(service, asker, { ...known, listeners });
+  const byName = asker && policedNames(known.policies, asker);
+  return {
+    namespace: name,
+    ...(asker && { asker: { namespace: name, pod: asker.metadata.name ?? "" } }),
+    targets: found.flatMap(({ address, port, policed }) => {
+      const called = calledAt(address);
+      return called === undefined ? [] : { address: called, port, ...(policed && { policed }) };
+    }),
+    ...(service !== undefined && { service: { name: service, port: 0, ...(byService && { policed: byService }) } }),
+    ...(byName && { policedNames: byName }),
+    found: found.length,
   };
 }
 
@@ -164,28 +177,6 @@ function listenersIn(slices: readonly EndpointSlice[]): Listener[] {
         return port === undefined || service === undefined ? [] : [{ address, port: Number(port), service }];
       }),
   );
-}
-
-/** The first that answers, by each family that who asks has an address of: what passes by one may not by the other. */
-function ofEachFamily(asker: Pod | undefined, listeners: readonly Listener[], isMeant: (target: Target) => boolean) {
-  const own = asker?.status?.podIPs?.map(({ ip }) => ip) ?? [asker?.status?.podIP ?? ""];
-  return [false, true].flatMap((isIPv6) => {
-    if (!own.some((address) => address.includes(":") === isIPv6)) return [];
-    return listeners.find((each) => each.address.includes(":") === isIPv6 && isMeant(each)) ?? [];
-  });
-}
-
-/** One that somebody at the other site answers for, where there is one. Its own port is asked for later. */
-function serviceOf(meant: readonly Listener[], all: readonly Listener[]): Pick<Chances, "service"> {
-  const chosen = meant[0] ?? all[0];
-  return chosen === undefined ? {} : { service: { name: chosen.service, port: 0 } };
-}
-
-function targetsOf(listeners: readonly Target[], calledAt: (address: string) => string | undefined): Target[] {
-  return listeners.flatMap(({ address, port }) => {
-    const called = calledAt(address);
-    return called === undefined ? [] : { address: called, port };
-  });
 }
 
 function lackOf({ asker, targets = [] }: Chances, from: string, to: string): Pick<Chances, "lack"> {
