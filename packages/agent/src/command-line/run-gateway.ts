@@ -20,6 +20,7 @@ import {
   NodeWay,
   OwnKey,
   openUdpProbe,
+  UnansweredFlows,
 } from "@fjord/continuum/gateway";
 import { HealthChecks, KubeClient, loadClusterConfig, Registry, SharedCaches } from "@fjord/kube";
 import { CaptureAccess } from "../capture-access.ts";
@@ -65,7 +66,9 @@ async function keep(flags: GatewayRunFlags, context: CommandContext): Promise<vo
 }
 
 interface Kept {
-  readonly parts: Pick<GatewayLoopOptions, "gateway" | "way" | "fence" | "watch"> & { readonly captures: Captures };
+  readonly parts: Pick<GatewayLoopOptions, "gateway" | "way" | "fence" | "unanswered" | "watch"> & {
+    readonly captures: Captures;
+  };
   readonly source: GatewaySource & { nameOf?(siteId: string): string | undefined };
   readonly told?: GatewayLoopOptions["told"];
   readonly ownKey?: OwnKey;
@@ -166,6 +169,7 @@ function partsOf(flags: GatewayFlags & Partial<GatewayRunFlags>, { clock, logger
     captures: new Captures({ network, linkOf: (siteId) => gateway.linkOf(siteId), clock, logger }),
     way: new NodeWay({ network, interfacePrefix, alwaysTunnel: tunnel, logger }),
     fence: new Fence({ network, interfacePrefix, clock, logger }),
+    unanswered: new UnansweredFlows({ network, clock, logger }),
     watch: new NodeWatch({ network, interfacePrefix, clock, logger }),
   };
 }

@@ -97,6 +97,26 @@ describe("what a gateway reads of its site's API", () => {
     });
   });
 
+  it("is for every node which peers have fallen silent, and at once", async () => {
+    await using api = await siteApi();
+    api.server.create(Secret, secret);
+    const objects = await api.objects({ node: "two" });
+    let changes = 0;
+    const release = objects.onChange(() => changes++);
+    const say = (status: string, reason: string) => {
+      const conditions = [{ type: "Ready", status, reason, message: "", lastTransitionTime: "2030-01-01T00:00:00Z" }];
+      api.server.update(Link, { ...api.server.list(Link)[0], status: { conditions } } as never);
+    };
+    assert.equal((await objects.read())?.silent, undefined);
+    say("False", "Silent");
+    assert.deepEqual(await eventually(async () => (await objects.read())?.silent), ["240.0.0.0/16"]);
+    assert.equal(changes, 1);
+    say("True", "HandshakeSeen");
+    await eventually(async () => ((await objects.read())?.silent === undefined ? true : undefined));
+    assert.equal(changes, 2);
+    release();
+  });
+
   it("is for whoever carries the links who else is there", async () => {
     await using api = await siteApi();
     api.server.create(Secret, secret);

@@ -91,6 +91,20 @@ export class GatewayObjects {
 
   /** Undefined while the site has no key, as it has never wanted links, or while it is not known who carries them. */
   async read(): Promise<NodeWish | undefined> {
+    const wish = this.#wish();
+    const silent = wish && this.#silentRanges();
+    return silent !== undefined && silent.length > 0 ? { ...wish, silent } : wish;
+  }
+
+  /** What those are called here whose links have fallen silent. */
+  #silentRanges(): string[] {
+    return this.#links.list().flatMap((link) => {
+      const plan = isSaidSilent(link) ? this.#plans.get({ name: link.spec.site }) : undefined;
+      return plan?.spec.peer.flatMap(({ called }) => called ?? []) ?? [];
+    });
+  }
+
+  #wish(): NodeWish | undefined {
     const { place } = this.#options;
     const [secret] = this.#secrets?.list() ?? [];
     const own = this.#own();
@@ -138,13 +152,13 @@ export class GatewayObjects {
     return this.#sites.list().find(({ spec, status }) => (status?.id ?? spec.id) === siteId)?.metadata.name;
   }
 
-  /** Another node carries the links, or may; or a peer has fallen silent on a lane. */
+  /** Another node carries the links, or may; or a peer has fallen silent, or is heard again, on a lane or altogether. */
   onChange(listener: () => void): () => void {
     const seen = (old: Site, { status }: Site) => {
       if (!sameContent(old.status?.gateway, status?.gateway)) listener();
     };
     const heard = (old: Link, now: Link) => {
-      if (!sameContent(silentLanes(old), silentLanes(now))) listener();
+      if (isSaidSilent(old) !== isSaidSilent(now) || !sameContent(silentLanes(old), silentLanes(now))) listener();
     };
     const release = [
       this.#sites.addHandler({ onUpdate: seen }),

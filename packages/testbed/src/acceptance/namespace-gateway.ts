@@ -15,6 +15,7 @@ import {
   NodeNetwork,
   NodeWay,
   PROBE_PORT,
+  UnansweredFlows,
 } from "@fjord/continuum/gateway";
 import { type KubeClient, SharedCaches } from "@fjord/kube";
 import { type EchoPod, type NetworkNamespaces, namespaceUdp } from "../namespaces/index.ts";
@@ -89,6 +90,7 @@ export async function runGateway(
       remove: () => fence.remove(),
     },
     way: new NodeWay({ network, interfacePrefix, alwaysTunnel: tunnel, logger: silentLogger }),
+    unanswered: new UnansweredFlows({ ...means, network }),
     source,
     probe: (lane) =>
       new LinkProbe({

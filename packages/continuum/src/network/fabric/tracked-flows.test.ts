@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { isHidden } from "../gateway/hidden-flows.ts";
 import { parseRange } from "../ip-range.ts";
-import { flowReader, listMessage } from "./tracked-flows.ts";
+import { type FlowSort, flowReader, listMessage, TRANSLATED, UNANSWERED } from "./tracked-flows.ts";
 
 const number = (text: string) => parseRange(text)?.first ?? 0n;
 const ranges = (...texts: string[]) => texts.flatMap((text) => parseRange(text) ?? []);
@@ -28,12 +28,12 @@ describe("A flow with the node's address", () => {
 });
 
 describe("What the kernel tells of flows", () => {
-  it("is asked for by family, and of those with another source alone", () => {
-    assert.equal(
-      listMessage(4).toString("hex"),
-      "24000000" + "0101" + "0103" + "0000000000000000" + "02000000" + "0800030000000010" + "08001a0000000010",
-    );
-    assert.equal(listMessage(6)[16], 10);
+  it("is asked for by family, and of one sort of flows alone", () => {
+    const [head, v4] = ["24000000" + "0101" + "0103" + "0000000000000000", "02000000"];
+    const listed = (sort: FlowSort) => listMessage(4, sort).toString("hex");
+    assert.equal(listed(TRANSLATED), `${head}${v4}0800030000000010${"08001a0000000010"}`);
+    assert.equal(listed(UNANSWERED), `${head}${v4}0800030000000000${"08001a0000000002"}`);
+    assert.equal(listMessage(6, UNANSWERED)[16], 10);
   });
 
   it("is read, in whatever pieces it comes, and answered by what has it forgotten", () => {
@@ -45,6 +45,7 @@ describe("What the kernel tells of flows", () => {
       const [first, last] = events;
       assert.ok(first !== undefined && "flow" in first);
       const { from, to, answersFrom, answersTo, family, forget } = first.flow;
+      assert.deepEqual([first.flow.protocol, first.flow.isAnswered], [17, false]);
       assert.deepEqual(
         [family, from, to, answersFrom, answersTo],
         [4, number("10.42.0.2"), number("240.0.0.3"), number("240.0.0.3"), number("192.0.2.1")],
@@ -68,6 +69,7 @@ const parts = [
   tuple(1, "0a2a0002", "f0000003"),
   tuple(2, "f0000003", "c0000201"),
   Buffer.from("08000c0000000007", "hex"),
+  Buffer.from("0800030000000118", "hex"),
 ];
 const body = Buffer.concat([Buffer.from("02000000", "hex"), ...parts]);
 const head = Buffer.alloc(16);

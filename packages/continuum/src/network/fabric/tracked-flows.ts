@@ -16,9 +16,22 @@ const NEW = 0x100;
 const GET = 0x101;
 const DELETE = 0x102;
 const ATTRIBUTE = { original: 1, reply: 2, status: 3, id: 12, zone: 18, statusMask: 26 } as const;
-const ADDRESSES = 1;
+const [ADDRESSES, PROTOCOL] = [1, 2];
+const PROTOCOL_NUMBER = 1;
 const [IPV4, IPV6] = [2, 10];
+const ANSWERED = 0x2;
 const SOURCE_TRANSLATED = 0x10;
+
+/** Which flows are asked for: bits of what the kernel says of each, and what they are to be. */
+export interface FlowSort {
+  readonly bits: number;
+  readonly are: number;
+}
+
+/** Those that have another source than who began them. */
+export const TRANSLATED: FlowSort = { bits: SOURCE_TRANSLATED, are: SOURCE_TRANSLATED };
+/** Those of which nothing has come back. */
+export const UNANSWERED: FlowSort = { bits: ANSWERED, are: 0 };
 
 /** A flow that the kernel remembers: who began it with whom, and who, as it has it, answers to whom. */
 export interface TrackedFlow {
@@ -27,15 +40,16 @@ export interface TrackedFlow {
   readonly to: bigint;
   readonly answersFrom: bigint;
   readonly answersTo: bigint;
+  /** Such as 6 for TCP. */
+  readonly protocol: number;
+  readonly isAnswered: boolean;
   /** What makes the kernel forget it, and confirm that. */
   readonly forget: Buffer;
 }
 
-/** Has the kernel tell of all flows of a family whose source it translates; an older one tells of others too. */
-export function listMessage(family: Family): Buffer {
-  const status = Buffer.alloc(4);
-  status.writeUInt32BE(SOURCE_TRANSLATED);
-  const wanted = [attribute(ATTRIBUTE.status, status), attribute(ATTRIBUTE.statusMask, status)];
+/** Has the kernel tell of all flows of a family and a sort; an older one tells of others too. */
+export function listMessage(family: Family, { bits, are }: FlowSort): Buffer {
+  const wanted = [attribute(ATTRIBUTE.status, numberBytes(are)), attribute(ATTRIBUTE.statusMask, numberBytes(bits))];
   return netlinkMessage({ type: GET, flags: REQUEST_ALL, family: family === 4 ? IPV4 : IPV6 }, wanted);
 }
 
@@ -59,7 +73,14 @@ function eventOf({ type, family, attributes }: NetlinkSaid): FlowEvent | undefin
   const forget = netlinkMessage({ type: DELETE, flags: REQUEST_WITH_ACK, family }, named);
   const [from, to] = original;
   const [answersFrom, answersTo] = reply;
-  return { flow: { family: family === IPV4 ? 4 : 6, from, to, answersFrom, answersTo, forget } };
+  const ends = { family: family === IPV4 ? 4 : 6, from, to, answersFrom, answersTo } as const;
+  const isAnswered = ((all.get(ATTRIBUTE.status)?.readUInt32BE() ?? ANSWERED) & ANSWERED) !== 0;
+  return { flow: { ...ends, protocol: protocolOf(all.get(ATTRIBUTE.original)), isAnswered, forget } };
+}
+
+function protocolOf(tuple: Buffer | undefined): number {
+  const found = tuple && attributesOf(tuple).get(PROTOCOL);
+  return (found && attributesOf(found).get(PROTOCOL_NUMBER)?.[0]) ?? 0;
 }
 
 /** Source and destination of one direction. */
@@ -71,4 +92,10 @@ function addresses(tuple: Buffer | undefined): [bigint, bigint] | undefined {
 
 function numberOf(bytes: Buffer): bigint {
   return BigInt(`0x${bytes.toString("hex")}`);
+}
+
+function numberBytes(value: number): Buffer {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32BE(value);
+  return bytes;
 }

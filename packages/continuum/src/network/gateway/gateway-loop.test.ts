@@ -35,6 +35,8 @@ describe("A gateway that is kept at what its source says", () => {
   let heirOf: Heir | undefined;
   let denied: DeniedPackets | undefined;
   let fenced: string;
+  let unanswered: string[];
+  let silentRanges: string[] | undefined;
   const act = async (what: string) => {
     done.push(what);
     if (fails === what) throw new Error(`${what} fails`);
@@ -45,6 +47,7 @@ describe("A gateway that is kept at what its source says", () => {
     [way, seenMtu, mtus, reports] = [undefined, undefined, [], []];
     [answers, silent] = [new Map(), []];
     [heirOf, fenced, inherits, isLate] = [undefined, "", undefined, false];
+    [unanswered, silentRanges] = [[], undefined];
     clock = new ManualClock();
     stop = new AbortController();
     running = begin();
@@ -87,12 +90,19 @@ describe("A gateway that is kept at what its source says", () => {
         leave: async () => act("leave"),
         remove: async () => act("no fence"),
       },
+      unanswered: {
+        keep: (ranges) => {
+          if (unanswered.at(-1) !== ranges.join()) unanswered.push(ranges.join());
+        },
+        close: async () => void unanswered.push("closed"),
+      },
       source: {
         async read() {
           if (fails === "read") throw new Error("read fails");
           if (state === undefined && way === undefined) return undefined;
           const carries = state && { carries: { state, privateKey: "key" } };
-          return { ...carries, ...(way && { way }), ...(inherits && { inherits }) };
+          const silence = silentRanges && { silent: silentRanges };
+          return { ...carries, ...(way && { way }), ...(inherits && { inherits }), ...silence };
         },
         onChange(listener) {
           changed = listener;
@@ -284,6 +294,19 @@ describe("A gateway that is kept at what its source says", () => {
     state = undefined;
     await seconds(1);
     assert.equal(isBrought, true);
+  });
+
+  it("has connections begin anew that silent peers have not answered, also where it carries no links", async () => {
+    silentRanges = ["240.0.0.0/16"];
+    await seconds(1);
+    [state, way] = [undefined, { own: [], ranges: [], gateway: [], nodes: [], mtu: 1380 }];
+    silentRanges = ["241.0.0.0/16"];
+    await seconds(1);
+    silentRanges = undefined;
+    await seconds(1);
+    stop.abort();
+    await running;
+    assert.deepEqual(unanswered, ["", "240.0.0.0/16", "241.0.0.0/16", "", "closed"]);
   });
 
   it("stays as it is while nothing is known", async () => {

@@ -16,6 +16,7 @@ import type { LoopObserver } from "./loop-observer.ts";
 import type { NodeWay } from "./node-way.ts";
 import type { OwnKey } from "./own-key.ts";
 import { PeerMtus } from "./peer-mtus.ts";
+import type { UnansweredFlows } from "./unanswered-flows.ts";
 
 export interface GatewayLoopOptions {
   readonly gateway: Pick<
@@ -25,6 +26,8 @@ export interface GatewayLoopOptions {
   readonly way?: Pick<NodeWay, "apply" | "check" | "heir">;
   /** Silences links that another node may have taken over, when this process is no more. @default they go on */
   readonly fence?: Pick<Fence, "keep" | "leave" | "remove">;
+  /** Has connections begin anew that silent peers have not answered. @default they are left to the kernel */
+  readonly unanswered?: Pick<UnansweredFlows, "keep" | "close">;
   /** What somebody looks at, which follows the links. @default nobody does */
   readonly captures?: Pick<Captures, "bring" | "check">;
   readonly source: GatewaySource;
@@ -103,6 +106,7 @@ export class GatewayLoop {
     release?.();
     await watching;
     await this.#options.fence?.leave();
+    await this.#options.unanswered?.close();
     this.#probes.close();
   }
 
@@ -115,6 +119,7 @@ export class GatewayLoop {
     const wanted = read?.wish;
     if (read !== undefined && wanted === undefined) observer?.brought(this.#attempts.areDone);
     if (wanted === undefined) return undefined;
+    this.#options.unanswered?.keep(wanted.silent ?? []);
     const answers = (siteId: string, lane: number) => this.#probes.answering(siteId, lane);
     const reports = await this.#attempts.make("the node's network cannot be brought to what it shall be", async () => {
       try {

@@ -17,6 +17,8 @@ export interface NodeWish {
   readonly way?: WayState;
   /** What it is to carry besides when another node falls silent: made ready before. @default nothing */
   readonly inherits?: NetworkState;
+  /** What those peers are called here whose links have fallen silent, whoever carries them. @default none */
+  readonly silent?: readonly string[];
 }
 
 /** What a node shall be; undefined while that is not known, and then everything stays as it is. */

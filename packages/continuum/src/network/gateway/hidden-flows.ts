@@ -1,7 +1,7 @@
 import { describeError, type Logger } from "@fjord/base";
-import { type FlowEvent, flowReader, listMessage, type TrackedFlow } from "../fabric/tracked-flows.ts";
+import { TRANSLATED, type TrackedFlow } from "../fabric/tracked-flows.ts";
 import { contains, type Family, type IpRange, parseRange } from "../ip-range.ts";
-import { NetlinkTalk } from "./netlink-talk.ts";
+import { forgetFlows } from "./forget-flows.ts";
 import type { NodeNetwork } from "./node-network.ts";
 
 /** Whose pods keep their addresses on the way to whom. */
@@ -14,11 +14,6 @@ export interface HiddenFlowsOptions {
   readonly network: Pick<NodeNetwork, "talk">;
   readonly logger: Logger;
 }
-
-/** As many as are said to the kernel at once. */
-const AT_ONCE = 100;
-/** The kernel has forgotten it by itself. */
-const NOT_FOUND = 2;
 
 /**
  * Flows of pods to peers that began while nothing kept the pods' own network from giving them the node's address: before there was a link, or when others had taken the firewall away. The kernel gives them
@@ -55,39 +50,13 @@ export class HiddenFlows {
 
   async #forget(own: readonly IpRange[], remote: readonly IpRange[]): Promise<number> {
     if (own.length === 0 || remote.length === 0) return 0;
-    const talk = new NetlinkTalk(this.#options.network, flowReader());
-    try {
-      return await this.#talk(talk, own, remote);
-    } finally {
-      talk.close();
-    }
-  }
-
-  async #talk(talk: NetlinkTalk<FlowEvent>, own: readonly IpRange[], remote: readonly IpRange[]): Promise<number> {
-    const hidden: Buffer[] = [];
-    for (const family of [4, 6] as const) {
-      talk.tell(listMessage(family));
-      for (let event = await talk.next(); !("isLast" in event); event = await talk.next()) {
-        if ("error" in event) throw new Error(`the kernel says error ${event.error}`);
-        if (isHidden(event.flow, own, remote)) hidden.push(event.flow.forget);
-      }
-    }
-    for (let at = 0; at < hidden.length; at += AT_ONCE) {
-      const some = hidden.slice(at, at + AT_ONCE);
-      talk.tell(Buffer.concat(some));
-      for (const _ of some) {
-        const event = await talk.next();
-        if ("error" in event && event.error !== 0 && event.error !== NOT_FOUND)
-          throw new Error(`the kernel says error ${event.error}`);
-      }
-    }
-    return hidden.length;
+    return await forgetFlows(this.#options.network, TRANSLATED, (flow) => isHidden(flow, own, remote));
   }
 }
 
 /** Whether a flow of an own pod with a peer's goes out by another address than the pod's. */
 export function isHidden(
-  { family, from, answersFrom, answersTo }: Omit<TrackedFlow, "forget">,
+  { family, from, answersFrom, answersTo }: Pick<TrackedFlow, "family" | "from" | "answersFrom" | "answersTo">,
   own: readonly IpRange[],
   remote: readonly IpRange[],
 ): boolean {

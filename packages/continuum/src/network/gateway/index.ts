@@ -20,5 +20,6 @@ export { NodeWatch, type NodeWatchOptions } from "./node-watch.ts";
 export { NodeWay, type NodeWayOptions } from "./node-way.ts";
 export { OwnKey, type OwnKeyOptions } from "./own-key.ts";
 export { openUdpProbe } from "./udp-probe.ts";
+export { UnansweredFlows, type UnansweredFlowsOptions } from "./unanswered-flows.ts";
 export type { WireguardCarrier, WireguardChoice } from "./wireguard-devices.ts";
 export { WireguardSocket } from "./wireguard-socket.ts";

@@ -1,0 +1,101 @@
+import { type Clock, describeError, type Logger, steadyNow } from "@fjord/base";
+import { type TrackedFlow, UNANSWERED } from "../fabric/tracked-flows.ts";
+import { contains, type IpRange, parseRange } from "../ip-range.ts";
+import { forgetFlows } from "./forget-flows.ts";
+import type { NodeNetwork } from "./node-network.ts";
+
+export interface UnansweredFlowsOptions {
+  readonly network: Pick<NodeNetwork, "talk">;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/**
+ * How long after a link has fallen silent they are looked for. Endpoints leave Services meanwhile, and until the node's own rules follow, whoever tries again is led
+ * there again.
+ */
+const AFTER_MS = [200, 600, 1_200, 2_500, 5_000, 10_000, 20_000, 40_000, 80_000] as const;
+const TCP = 6;
+
+/**
+ * Connections that a Service has led to a peer before it was known to be silent, and that nobody has answered. A node's kernel remembers for two minutes where it has
+ * led each: who tries again is led there again, and so is whoever gets the same port for another one, though the endpoint has left the Service long ago. Once they
+ * are forgotten, the next try gets an endpoint that is there. Those of UDP are Kubernetes' own care, and those to an address of the peer's itself have nowhere else to go.
+ */
+export class UnansweredFlows {
+  readonly #options: UnansweredFlowsOptions;
+  /** By range of a silent peer: when each next look is due. */
+  readonly #looks = new Map<string, number[]>();
+  #cancel: () => void = () => {};
+  #looking: Promise<void> | undefined;
+  #isTold = false;
+
+  constructor(options: UnansweredFlowsOptions) {
+    this.#options = options;
+  }
+
+  /** What those peers are called here whose links are silent now. */
+  keep(silent: readonly string[]): void {
+    const fresh = silent.filter((range) => !this.#looks.has(range));
+    const gone = [...this.#looks.keys()].filter((range) => !silent.includes(range));
+    if (fresh.length + gone.length === 0) return;
+    const now = steadyNow(this.#options.clock);
+    for (const range of gone) this.#looks.delete(range);
+    for (const range of fresh)
+      this.#looks.set(
+        range,
+        AFTER_MS.map((ms) => now + ms),
+      );
+    this.#plan();
+  }
+
+  /** Resolves when nothing more is asked of the kernel. */
+  async close(): Promise<void> {
+    this.#looks.clear();
+    this.#cancel();
+    await this.#looking;
+  }
+
+  #plan(): void {
+    this.#cancel();
+    const next = Math.min(...[...this.#looks.values()].flatMap(([first]) => first ?? []));
+    if (this.#looking !== undefined || next === Number.POSITIVE_INFINITY) return;
+    const { clock } = this.#options;
+    this.#cancel = clock.after(Math.max(0, next - steadyNow(clock)), () => {
+      this.#looking = this.#look().finally(() => {
+        this.#looking = undefined;
+        this.#plan();
+      });
+    });
+  }
+
+  async #look(): Promise<void> {
+    const { network, clock, logger } = this.#options;
+    const now = steadyNow(clock);
+    const ranges = [...this.#looks.keys()].flatMap((range) => parseRange(range) ?? []);
+    for (const [range, times] of this.#looks)
+      this.#looks.set(
+        range,
+        times.filter((at) => at > now),
+      );
+    try {
+      const count = await forgetFlows(network, UNANSWERED, (flow) => isUnanswered(flow, ranges));
+      if (count > 0) logger.info("connections that a silent peer has not answered get other endpoints", { count });
+    } catch (error) {
+      const reason = describeError(error);
+      if (!this.#isTold)
+        logger.warn("connections that were begun to a silent peer's endpoints may hang for two minutes", { reason });
+      this.#isTold = true;
+    }
+  }
+}
+
+/** Whether a flow is one of TCP's that was led to one of these ranges, and not begun to there, and that nothing has come back of. */
+export function isUnanswered(
+  { family, to, answersFrom, protocol, isAnswered }: Omit<TrackedFlow, "forget" | "from" | "answersTo">,
+  ranges: readonly IpRange[],
+): boolean {
+  if (protocol !== TCP || isAnswered || to === answersFrom) return false;
+  const address: IpRange = { family, first: answersFrom, length: family === 4 ? 32 : 128 };
+  return ranges.some((range) => contains(range, address));
+}
