@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { EndpointSlice } from "@fjord/kube";
-import { SILENCED_ANNOTATION, silenced, toldEndpoints } from "./silenced-endpoints.ts";
+import { SILENCED_ANNOTATION, silenced, stillSilenced, toldEndpoints } from "./silenced-endpoints.ts";
 
 type Endpoint = NonNullable<EndpointSlice["endpoints"]>[number];
 
@@ -60,6 +60,19 @@ describe("endpoints behind a link that has fallen silent", () => {
     const again = after(rewritten, isCutOff);
     assert.deepEqual(again.endpoints[0]?.conditions, { ready: false, serving: false });
     assert.deepEqual(after(again, () => false).endpoints[0]?.conditions, leaving);
+  });
+
+  it("stay left out where the consumer has something else to say, and are what it says now when the link answers", () => {
+    const marked = after(sliceOf([there, here]), isCutOff);
+    const more = { addresses: ["10.0.0.2"], conditions: ready };
+    const { endpoints, note } = stillSilenced([{ ...there, conditions: leaving }, here, more], marked);
+    assert.deepEqual(endpoints, [{ ...there, conditions: { ready: false, serving: false } }, here, more]);
+    const rewritten = sliceOf(endpoints, note);
+    assert.deepEqual(toldEndpoints(endpoints, rewritten.metadata.annotations)[0]?.conditions, leaving);
+    assert.equal(silenced(rewritten, isCutOff), undefined, "there is nothing to contradict");
+    assert.deepEqual(after(rewritten, () => false).endpoints[0]?.conditions, leaving);
+    assert.deepEqual(stillSilenced([here], marked), { endpoints: [here], note: undefined });
+    assert.deepEqual(stillSilenced([there], sliceOf([there])), { endpoints: [there], note: undefined });
   });
 
   it("forget one that is no longer there, and take nothing from a note but conditions", () => {

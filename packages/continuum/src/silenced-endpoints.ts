@@ -37,6 +37,15 @@ export interface SilencedSlice {
   readonly note: string | undefined;
 }
 
+/** What a consumer tells anew, where what the provider has silenced in `slice` stays so until the provider gives it back. */
+export function stillSilenced(told: readonly Endpoint[], { endpoints = [], metadata }: Slice): SilencedSlice {
+  const notes = notesOf(metadata.annotations);
+  const silent = new Set(endpoints.filter(isSilenced).flatMap(({ addresses: [address = ""] }) => address));
+  const isStill = (address: string) => silent.has(address) && notes.has(address);
+  const now = silenced({ endpoints: [...told], metadata: {} }, isStill);
+  return now ?? { endpoints: [...told], note: undefined };
+}
+
 /** Endpoints as the consumer has told them. */
 export function toldEndpoints(
   endpoints: readonly Endpoint[] | undefined,

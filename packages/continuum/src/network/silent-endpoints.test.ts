@@ -150,6 +150,19 @@ describe("endpoints of a consumer's Services at a provider", () => {
     await t.readiness(false, true, false);
   });
 
+  it("leave again at once, the first times, where the consumer writes them anew", async () => {
+    await using t = await setUp();
+    await using _ = await t.agent();
+    t.say(HOME, true);
+    await t.readiness(false, true);
+    const since = Date.now();
+    for (let i = 0; i < 3; i++) {
+      t.server.update(EndpointSlice, { ...t.list(), endpoints: slice.endpoints ?? [] });
+      await t.readiness(false, true);
+    }
+    assert.ok(Date.now() - since < 1_000, "none has waited for a second");
+  });
+
   it("are right after the agent was killed, whatever became of the link meanwhile", async () => {
     await using t = await setUp();
     {

@@ -1,4 +1,5 @@
 import { AddressPlan, CONSUMER_LABEL, Link, MANAGED_LABEL } from "@fjord/api";
+import { TokenBucket } from "@fjord/base";
 import {
   againAfter,
   type Cache,
@@ -7,6 +8,7 @@ import {
   EndpointSlice,
   isConflict,
   isNotFound,
+  RecentMap,
   type Request,
   type Result,
   type Runnable,
@@ -29,8 +31,10 @@ import { onSilence } from "./link-silence.ts";
 import { isSaidSilent } from "./link-status.ts";
 import { parseAddress } from "./ranges.ts";
 
-/** Who writes a slice anew at once, as it does not know what is meant, is not contradicted more often. */
+/** Who writes a slice anew each time, as it does not know what is meant, is not contradicted more often for long. */
+const CONTRADICTIONS = { burst: 5, perSecond: 1 } as const;
 const CALM_MS = 1_000;
+const MOST_SLICES = 4_096;
 
 /**
  * As provider: takes endpoints behind links that have fallen silent out of the twins of Services, and gives them back when the links answer. The consumer
@@ -45,7 +49,7 @@ export class SilentEndpoints implements Runnable {
   readonly #slices: Cache<EndpointSlice>;
   readonly #controller: Controller;
   /** By uid. */
-  readonly #writtenAt = new Map<string, number>();
+  readonly #contradictions = new RecentMap<TokenBucket>(MOST_SLICES);
 
   constructor(home: Home) {
     this.#home = home;
@@ -83,12 +87,12 @@ export class SilentEndpoints implements Runnable {
       return address !== undefined && ranges.some((range) => contains(range, address));
     });
     if (after === undefined) return done();
-    const { uid = "" } = slice.metadata;
-    const now = this.#home.clock.now();
-    const calm = (this.#writtenAt.get(uid) ?? 0) + CALM_MS - now;
-    if (calm > 0 && after.note !== undefined) return againAfter(calm);
-    for (const [other, at] of this.#writtenAt) if (now - at >= CALM_MS) this.#writtenAt.delete(other);
-    this.#writtenAt.set(uid, now);
+    const { clock } = this.#home;
+    const left = this.#contradictions.getOrMake(
+      slice.metadata.uid ?? "",
+      () => new TokenBucket({ ...CONTRADICTIONS, clock }),
+    );
+    if (after.note !== undefined && !left.tryTake()) return againAfter(CALM_MS);
     await this.#write(slice, after, signal);
     return done();
   }

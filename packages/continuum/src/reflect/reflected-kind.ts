@@ -52,6 +52,8 @@ export interface ReflectedKind<T extends KubeObject = KubeObject> {
   forge(object: T, context: TwinContext): Body | undefined;
   /** The fields that `forge` gives, as a twin has them, without those that the provider may fill in. */
   seen(twin: T, wanted: Body): Body;
+  /** What is sent of a patch where something that the provider has made of the twin stays. @default all of it */
+  amended?(patch: Body, twin: T): Body;
   /** What a twin is made of where the provider has not to give all that is wanted; undefined where there is nothing less to ask for. */
   modest?(wanted: Body): Body | undefined;
   /** Objects that stay at home whatever rules and annotations say. */

@@ -55,8 +55,10 @@ export class RemoteApi {
 
   #patch(key: ObjectKey, patch: Fields): Stored {
     const object = this.#found(key);
-    const { uid } = (patch.metadata ?? {}) as { uid?: string };
-    if (uid !== undefined && uid !== object.metadata.uid) throw refusal("patch", 409, "Conflict");
+    const { uid, resourceVersion } = (patch.metadata ?? {}) as { uid?: string; resourceVersion?: string };
+    const isOther = uid !== undefined && uid !== object.metadata.uid;
+    const isOlder = resourceVersion !== undefined && resourceVersion !== object.metadata.resourceVersion;
+    if (isOther || isOlder) throw refusal("patch", 409, "Conflict");
     const patched = withDefaults(merge(structuredClone(object), patch) as Stored);
     if (fixedOf(patched) !== fixedOf(object)) throw refusal("patch", 422, "Invalid");
     patched.metadata.resourceVersion = String(++this.#version);

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { type DynamicObject, defineKind } from "@fjord/kube";
+import { type DynamicObject, defineKind, type EndpointSlice } from "@fjord/kube";
 import fc from "fast-check";
+import { SILENCED_ANNOTATION, silenced, toldEndpoints } from "../../silenced-endpoints.ts";
+import { endpointSlices } from "../kinds/endpoint-slice.ts";
 import { contextOf } from "../kinds/test-context.ts";
 import type { Body, ReflectedKind } from "../reflected-kind.ts";
 import { RemoteApi } from "./test-remote-api.ts";
@@ -137,6 +139,39 @@ describe("a TwinWriter", () => {
     assert.equal((await writerOf(api).align(remembered, wantedOf(sourceOf({ a: 1 })), never)).done, "Collision");
     await writerOf(api).align(remembered, undefined, never);
     assert.deepEqual(stored(api), before);
+  });
+
+  it("leaves endpoints out that the provider does not reach, though others have changed, and looks first what the provider has said since", async () => {
+    const api = new RemoteApi();
+    const [far, near, more] = ["10.1.0.1", "10.2.0.1", "10.1.0.2"].map((address) => ({
+      addresses: [address],
+      conditions: { ready: true },
+    }));
+    const writer = new TwinWriter(api.client, endpointSlices, () => true);
+    const wanted = (...endpoints: unknown[]): WantedTwin => ({
+      ...key,
+      metadata: { labels: {}, annotations: {} },
+      body: { addressType: "IPv4", endpoints, ports: [] },
+    });
+    const slice = () => structuredClone(stored(api)) as unknown as EndpointSlice;
+    await writer.align(undefined, wanted(far, near), never);
+    const before = slice();
+    api.change(key, (object) => {
+      const { endpoints, note } = silenced(slice(), (address) => address.startsWith("10.1.")) ?? {};
+      Object.assign(object, { endpoints });
+      object.metadata.annotations = { ...object.metadata.annotations, [SILENCED_ANNOTATION]: note ?? "" };
+    });
+    // By a watch that is behind, as by one that is not.
+    await writer.align(before, wanted(far), never);
+    assert.deepEqual(slice().endpoints, [{ ...far, conditions: { ready: false, serving: false } }]);
+    await writer.align(slice(), wanted(far, more), never);
+    const { endpoints, metadata } = slice();
+    assert.deepEqual(endpoints, [{ ...far, conditions: { ready: false, serving: false } }, more]);
+    assert.deepEqual(toldEndpoints(endpoints, metadata.annotations), [far, more]);
+    const { writes } = api;
+    assert.equal((await writer.align(slice(), wanted(far, more), never)).done, "Found");
+    await writer.align(slice(), wanted(more), never);
+    assert.deepEqual([slice().metadata.annotations?.[SILENCED_ANNOTATION], api.writes], [undefined, writes + 1]);
   });
 
   it("gives up for now where a provider answers each question differently", async () => {

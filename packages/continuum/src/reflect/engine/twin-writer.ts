@@ -19,7 +19,10 @@ export type Alignment<T> =
   | { readonly done: "Created" | "Patched" | "Found"; readonly twin: T };
 
 /** What must be known of a kind to write its twins. */
-export type WrittenKind<T extends KubeObject> = Pick<ReflectedKind<T>, "kind" | "seen" | "modest" | "lasting">;
+export type WrittenKind<T extends KubeObject> = Pick<
+  ReflectedKind<T>,
+  "kind" | "seen" | "amended" | "modest" | "lasting"
+>;
 
 const FIELD_MANAGER = "fjord-reflect";
 /** A provider that answers each question differently is asked again later, not for ever. */
@@ -104,8 +107,9 @@ export class TwinWriter<T extends KubeObject> {
   }
 
   async #correct(twin: T, wanted: WantedTwin, signal: AbortSignal, steps: number): Promise<Alignment<T>> {
-    const patch = this.#patchFor(twin, wanted);
-    if (patch === undefined) return { done: "Found", twin };
+    const differing = this.#patchFor(twin, wanted);
+    if (differing === undefined) return { done: "Found", twin };
+    const patch = this.#kind.amended?.(differing, twin) ?? differing;
     const { name, namespace } = wanted;
     const { uid } = twin.metadata;
     // With the uid: what may stand in the twin's place by now is not to be written to.
@@ -114,7 +118,7 @@ export class TwinWriter<T extends KubeObject> {
       const key = { name, namespace };
       const options = { fieldManager: FIELD_MANAGER, signal };
       const patched = await this.#client.patch(this.#kind.kind, key, "merge", body, options);
-      this.#settle(patched, wanted, patch);
+      this.#settle(patched, wanted, differing);
       return { done: "Patched", twin: patched };
     } catch (error) {
       if (steps === 0) throw error;

@@ -1,6 +1,13 @@
 import { EXPORTED_ANNOTATION } from "@fjord/api";
 import { EndpointSlice, Service } from "@fjord/kube";
-import { SERVICE_LABEL, SLICE_KEEPER, SLICE_KEEPER_LABEL, toldEndpoints } from "../../silenced-endpoints.ts";
+import {
+  SERVICE_LABEL,
+  SILENCED_ANNOTATION,
+  SLICE_KEEPER,
+  SLICE_KEEPER_LABEL,
+  stillSilenced,
+  toldEndpoints,
+} from "../../silenced-endpoints.ts";
 import type { Body, ReflectedKind, TwinContext } from "../reflected-kind.ts";
 
 type Endpoint = NonNullable<EndpointSlice["endpoints"]>[number];
@@ -28,11 +35,24 @@ export const endpointSlices: ReflectedKind<EndpointSlice> = {
     endpoints: toldEndpoints(endpoints, metadata.annotations),
     ports: ports ?? [],
   }),
+  amended,
   neverLeaves: ({ metadata }) => metadata.namespace === "default" && metadata.labels?.[SERVICE_LABEL] === "kubernetes",
   // The provider's own slices of a twin have the labels of the Service too.
   marks: { [SLICE_KEEPER_LABEL]: SLICE_KEEPER },
   ownAnnotations: ["endpointslice.kubernetes.io/exceeded-max-endpoints"],
 };
+
+/** Endpoints are written as a whole. Those that the provider cannot reach stay left out, though others have changed: it would find them among those that are ready else, and send connections there until then. */
+function amended(patch: Body, twin: EndpointSlice): Body {
+  if (!Array.isArray(patch.endpoints)) return patch;
+  const { endpoints, note } = stillSilenced(patch.endpoints as Endpoint[], twin);
+  const { resourceVersion, annotations: before } = twin.metadata;
+  const { annotations, ...metadata } = (patch.metadata ?? {}) as { annotations?: object };
+  const isNoted = note !== undefined || before?.[SILENCED_ANNOTATION] !== undefined;
+  const notes = { ...annotations, ...(isNoted && { [SILENCED_ANNOTATION]: note ?? null }) };
+  // The provider may have silenced some, or given them back, since it was looked at.
+  return { ...patch, endpoints, metadata: { ...metadata, resourceVersion, annotations: notes } };
+}
 
 /** What the own site exports is led there by its gateway: the site has a name for what stands for it, or there is no way. */
 function exportedAt(
