@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { lastFailure, longestBlackHole } from "./black-hole.ts";
+import { failures, lastFailure, longestBlackHole } from "./black-hole.ts";
 
 const at = (...times: (number | [number])[]) =>
   times.map((each) => (typeof each === "number" ? { at: each, ms: 1 } : { at: each[0] }));
@@ -22,5 +22,20 @@ describe("the last failure", () => {
   it("is told from the fault on", () => {
     assert.equal(lastFailure(at([5], 100, [1_200], 1_300), 1_000), 200);
     assert.equal(lastFailure(at([5], 1_200), 1_000), 0);
+  });
+});
+
+describe("What failed", () => {
+  it("is told with when, and with whose port it had", () => {
+    const all = [
+      { at: 1_000, by: "TIMEOUT", port: 4_000 },
+      { at: 1_100, ms: 5, by: "web" },
+      { at: 1_200, by: "ECONNREFUSED", port: 4_002 },
+      { at: 45_000, by: "TIMEOUT", port: 4_000 },
+      { at: 46_000 },
+      { at: 47_000 },
+    ];
+    const words = ["TIMEOUT at 0.5 s", "ECONNREFUSED at 0.7 s", "TIMEOUT at 44.5 s from the port of 0.5 s"];
+    assert.deepEqual(failures(all, 500), [...words, "no answer at 45.5 s", "no answer at 46.5 s"]);
   });
 });

@@ -5,6 +5,8 @@ export interface Attempt {
   readonly ms?: number;
   /** Who answered, or why nobody did. */
   readonly by?: string;
+  /** From which port it was asked, where a connection was begun for it. */
+  readonly port?: number;
 }
 
 export interface BlackHole {
@@ -34,6 +36,22 @@ export function longestBlackHole(attempts: readonly Attempt[]): BlackHole {
   // One that has not ended is as long as is known.
   const open = lost === undefined ? 0 : (attempts.at(-1)?.at ?? 0) - (answered ?? lost);
   return open > longest.ms ? { ms: open, from: answered ?? lost ?? 0 } : longest;
+}
+
+/**
+ * Those that failed, in words. Who asks from the port of one that failed is led where that was, for as long as a kernel remembers it: it says nothing of where
+ * others are led.
+ */
+export function failures(attempts: readonly Attempt[], since: number): string[] {
+  const seconds = (at: number) => `${((at - since) / 1000).toFixed(1)} s`;
+  const before = new Map<number, number>();
+  return attempts
+    .filter(({ ms }) => ms === undefined)
+    .map(({ at, by = "no answer", port = 0 }) => {
+      const earlier = before.get(port);
+      before.set(port, at);
+      return `${by} at ${seconds(at)}${earlier === undefined || port === 0 ? "" : ` from the port of ${seconds(earlier)}`}`;
+    });
 }
 
 /** How long after `since` an attempt was begun that failed, for the last time; 0 where none did. */

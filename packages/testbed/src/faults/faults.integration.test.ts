@@ -11,6 +11,7 @@ import { FaultBed } from "./fault-bed.ts";
 import { type FaultResult, record, resultOf } from "./fault-result.ts";
 import { described, type Flows, type Measured } from "./flows.ts";
 import { keepState, putBack } from "./kept-state.ts";
+import { ReadyEndpoints, returned } from "./ready-endpoints.ts";
 import { AWAY, HOME } from "./sides.ts";
 
 const skip =
@@ -294,22 +295,36 @@ describe("faults under a link that carries a long connection, datagrams and a Se
 
   it(`the link is cut for ${cutMs / 1000} s`, async (t) => {
     let whileCut: Measured | undefined;
+    let cutAt = 0;
+    let joinedAt = 0;
     let backAt = 0;
+    const twin = await bed.bed.twin(HOME, "shop");
+    const spaces = new Map([HOME, AWAY].map((name) => [name, name === HOME ? "shop" : twin]));
+    await using ready = new AsyncDisposableStack();
+    const endpoints = new Map(
+      [...spaces].map(([name, space]) => [name, ready.use(new ReadyEndpoints(bed.bed.client(name), space, "web"))]),
+    );
     const { judge } = await under(
       t,
       TCP_SURVIVES,
       async () => {
-        const since = Date.now();
+        cutAt = Date.now();
         for (const node of bed.nodesOf(AWAY)) await bed.setLink(node, "down");
-        await sleep(Math.min(cutMs, 15_000));
-        whileCut = await flows.measure(since);
-        await sleep(cutMs - Math.min(cutMs, 15_000));
+        await sleep(cutMs);
+        whileCut = await flows.measure(cutAt);
+        joinedAt = Date.now();
         for (const node of bed.nodesOf(AWAY)) await bed.setLink(node, "up");
         backAt = Date.now();
       },
       // TCP tries again after at most two minutes.
       { patienceMs: cutMs + 240_000 },
     );
+    // Who was led there by a kernel that remembers it was not led there by the Service.
+    const early = [...endpoints].flatMap(([name, { seen }]) => {
+      const news = seen.filter(({ at }) => at >= cutAt).map((each) => `${each.ready} after ${each.at - cutAt} ms`);
+      t.diagnostic(`endpoints that are ready at ${name}: ${news.join("; ")}`);
+      return returned(seen, cutAt, joinedAt).map((each) => `at ${name} ${each}`);
+    });
     const { asked } = whileCut as Measured;
     const lastFailureMs = Math.max(...asked.map((each) => each.lastFailureMs));
     t.diagnostic(`while it was cut: ${described(whileCut as Measured)}`);
@@ -321,6 +336,7 @@ describe("faults under a link that carries a long connection, datagrams and a Se
     t.diagnostic(`when it was back: ${described(back)}`);
     say(t, words, lateMs <= PROMISED_MS, { part: "the Service when it is back", lastFailureMs: lateMs });
     judge();
+    assert.deepEqual(early, [], "endpoints behind the link were back while it was cut");
     assert.ok(lateMs <= PROMISED_MS, `a connection failed that was begun ${lateMs} ms after the link was back`);
     assert.ok(lastFailureMs <= PROMISED_MS, `a connection failed that was begun after ${lastFailureMs} ms`);
     await eventually("the Service has all endpoints again", async () => {

@@ -1,5 +1,5 @@
 import { eventually } from "../acceptance/acceptance-bed.ts";
-import { type Attempt, lastFailure, longestBlackHole } from "./black-hole.ts";
+import { type Attempt, failures, lastFailure, longestBlackHole } from "./black-hole.ts";
 import type { LongReport } from "./orders.ts";
 import type { StreamPod } from "./stream-pod.ts";
 
@@ -37,6 +37,8 @@ export interface Measured {
     /** How long after the fault the last one was begun that failed. */
     readonly lastFailureMs: number;
     readonly by: Readonly<Record<string, number>>;
+    /** Each that failed, in words. */
+    readonly failures: readonly string[];
   }[];
   /** The same to one endpoint, by either end. */
   readonly endpoints: readonly { readonly name: string; readonly node: string; readonly lastFailureMs: number }[];
@@ -135,6 +137,7 @@ export class Flows {
         failed: ended.filter(({ ms }) => ms === undefined).length,
         lastFailureMs: lastFailure(ended, since),
         by,
+        failures: failures(ended, since),
       });
       for (const { name, node } of each) {
         const { attempts: all } = await pod.report<{ attempts: Attempt[] }>(`ask ${name}`, after);
@@ -162,9 +165,11 @@ export function described({ datagrams, asked, problem, longestSilenceMs }: Measu
       return `${failed} of ${sent}${last} (${Object.entries(by).map(([who, count]) => `${who} ${count}`)})`;
     })
     .join(" / ");
+  const failures = asked.map((each) => each.failures.slice(0, 40).join(", ") || "none").join(" / ");
   return [
     `TCP ${problem ?? "whole"}, silent for ${seconds(longestSilenceMs)}`,
     `black hole ${holes}, datagrams lost ${lost}`,
     `new connections failed ${failed}`,
+    `those that did: ${failures}`,
   ].join("; ");
 }

@@ -106,18 +106,24 @@ function datagrams({ id, host, everyMs = EVERY_MS }: Order): void {
 function ask({ id, host, port = 80, path = "/", everyMs = 100, patienceMs = 3_000 }: Order): void {
   let attempts: Attempt[] = [];
   const timer = setInterval(() => {
-    const attempt: { at: number; ms?: number; by?: string } = { at: Date.now() };
+    const attempt: { at: number; ms?: number; by?: string; port?: number } = { at: Date.now() };
     const began = performance.now();
     attempts.push(attempt);
     const socket = connect({ host, port });
     let text = "";
+    let isConnected = false;
     const fail = (why: string) => {
+      attempt.port ??= socket.localPort ?? 0;
       attempt.by ??= why;
       socket.destroy();
     };
-    socket.setTimeout(patienceMs, () => fail("TIMEOUT"));
+    const giveUp = () => fail(isConnected ? "NO ANSWER" : "TIMEOUT");
+    socket.setTimeout(patienceMs, giveUp);
     socket.on("error", (error: NodeJS.ErrnoException) => fail(error.code ?? error.message));
-    socket.on("connect", () => socket.write(`GET ${path} HTTP/1.0\r\n\r\n`));
+    socket.on("connect", () => {
+      isConnected = true;
+      socket.write(`GET ${path} HTTP/1.0\r\n\r\n`);
+    });
     socket.setEncoding("utf8").on("data", (chunk: string) => {
       text += chunk;
     });
@@ -127,7 +133,7 @@ function ask({ id, host, port = 80, path = "/", everyMs = 100, patienceMs = 3_00
       attempt.ms = performance.now() - began;
       attempt.by ??= lines.at(-1) ?? "";
     });
-    setTimeout(() => fail("TIMEOUT"), patienceMs).unref();
+    setTimeout(giveUp, patienceMs).unref();
   }, everyMs);
   reports.set(id, (from) => ({ attempts: begun(attempts, from) }));
   resets.set(id, () => {
