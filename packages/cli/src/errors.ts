@@ -30,6 +30,12 @@ export const TimedOut = defineError(
   "The wish stands and the agent goes on: `fjord status` shows how far it is. Give more time with --timeout.",
 );
 
+export const NotRunning = defineError(
+  "CLI_NOT_RUNNING",
+  "{what} within {seconds} s; last: {last}",
+  "What was asked for is applied, and the cluster goes on with it. In that namespace, `kubectl get pods` shows what runs, `kubectl describe pod` and `kubectl logs` of one that is not ready why, and `kubectl get lease fjord-agent` which agent leads. Repeat the command to wait for it again, with a longer --timeout.",
+);
+
 export const StillEnding = defineError(
   "CLI_STILL_ENDING",
   "{what} within {seconds} s; last: {last}",

@@ -2,17 +2,16 @@ import { readFile } from "node:fs/promises";
 import { defaultValues, type InstallValues, installation, installObjects, readValues } from "@fjord/agent";
 import { AGENT_NAMESPACE, GUEST_PRIVILEGES, Site } from "@fjord/api";
 import { describeError } from "@fjord/base";
-import { Deployment, ifNotFound, isNotFound, type KubeClient, Pod } from "@fjord/kube";
+import { Deployment, ifNotFound, isNotFound, type KubeClient } from "@fjord/kube";
 import { type Command, Option } from "commander";
 import { checkedImage, checkedNamespace } from "../command-line/checked-names.ts";
 import { type ClusterFlags, clusterOptions, connect } from "../command-line/cluster-options.ts";
 import type { CommandContext } from "../command-line/command-context.ts";
 import { parseDuration } from "../command-line/durations.ts";
 import { listOrExplain } from "../command-line/list-or-explain.ts";
-import { type Progress, waitFor } from "../command-line/wait-for.ts";
-import { NoDeployment, TimedOut, WrongUsage, WrongValues } from "../errors.ts";
+import { NoDeployment, WrongUsage, WrongValues } from "../errors.ts";
+import { awaitInstallation } from "../installation/await-installation.ts";
 import { removeUnasked } from "../installation/remove-installation.ts";
-import { whyNotStarted } from "../installation/why-not-started.ts";
 
 interface InitFlags extends ClusterFlags {
   readonly namespace: string;
@@ -38,7 +37,6 @@ interface InitFlags extends ClusterFlags {
 /** On the agent's Deployment: what it was installed with, for the next upgrade. */
 const VALUES_ANNOTATION = "fjord.dev/install-values";
 const AGENT = "fjord-agent";
-const AGENT_PODS = "app.kubernetes.io/name=fjord,app.kubernetes.io/component=agent";
 const several = (value: string, before: string[]) => [...before, value];
 
 /** `init` and `upgrade`: the same objects, the second with the values that the first was given. */
@@ -92,8 +90,8 @@ function installOptions(command: Command): Command {
     .option("--no-gateway-metrics", "on the node's loopback alone (default)")
     .option("--no-network-policy", "without the policy that says who may reach the agent")
     .addOption(new Option("--dry-run", "print the manifests instead of applying them").default(false))
-    .option("--no-wait", "return without waiting for the agent")
-    .option("--timeout <duration>", "how long to wait", "120s");
+    .option("--no-wait", "return without waiting for an agent that leads, and for gateways")
+    .option("--timeout <duration>", "how long to wait for all of it", "120s");
 }
 
 /** What an installation that is there already was told, so that another `init` changes only what it names. */
@@ -109,7 +107,7 @@ async function valuesToStartFrom(flags: InitFlags, context: CommandContext): Pro
 }
 
 async function install(flags: InitFlags, base: InstallValues, done: string, context: CommandContext): Promise<void> {
-  const { signal, print, note } = context;
+  const { signal, clock, print, note } = context;
   const timeoutMs = parseDuration("--timeout", flags.timeout);
   const namespace = checkedNamespace("--namespace", flags.namespace);
   if (flags.image !== undefined) checkedImage("--image", flags.image);
@@ -132,38 +130,13 @@ async function install(flags: InitFlags, base: InstallValues, done: string, cont
   await installObjects(client, annotated, { signal, told });
   await removeUnasked(client, namespace, objects, { signal, told });
   if (flags.wait) {
-    const what = `the agent in namespace ${namespace} was not ready`;
-    const why = async (until: AbortSignal) =>
-      whyNotStarted((await client.list(Pod, { namespace, labelSelector: AGENT_PODS, signal: until })).items);
-    const look = async (found: Deployment | undefined, until: AbortSignal): Promise<Progress> => {
-      const progress = agentReady(found, values.replicas);
-      const trouble = progress.done ? undefined : await why(until);
-      return trouble === undefined ? progress : { done: false, progress: trouble };
-    };
-    await waitFor(client, Deployment, { name: AGENT, namespace }, look, {
-      signal,
-      timeoutMs,
-      what,
-      told,
-    }).catch(async (error: unknown) => {
-      // A Deployment does not change when its pods find that there is no such image.
-      const last = error instanceof TimedOut ? await why(signal) : undefined;
-      throw last === undefined ? error : new TimedOut({ what, seconds: timeoutMs / 1000, last }, { cause: error });
-    });
+    const warned = (line: string) => context.warn(`${line}\n`);
+    await awaitInstallation(client, { namespace, values, clock, signal, timeoutMs, told, warned });
     const { items } = await client.list(Site, { signal });
     const own = items.find(({ status }) => status?.role === "Self")?.metadata.name;
     return print(`Fjord ${done}${own === undefined ? "" : `: this is site ${own}`}\n`);
   }
   print(`Fjord ${done}\n`);
-}
-
-function agentReady(found: Deployment | undefined, replicas: number): Progress {
-  const { status, metadata } = found ?? {};
-  const isCurrent = (status?.observedGeneration ?? -1) >= (metadata?.generation ?? 0);
-  const ready = status?.updatedReplicas === replicas && (status.readyReplicas ?? 0) >= replicas;
-  if (isCurrent && ready) return { done: true };
-  const trouble = status?.conditions?.find(({ status: is }) => is === "False")?.message;
-  return { done: false, progress: trouble ?? `${status?.readyReplicas ?? 0} of ${replicas} agents are ready` };
 }
 
 /** What would be kept, and do nothing until somebody has gateways run. */
