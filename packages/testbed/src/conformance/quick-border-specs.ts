@@ -1,0 +1,22 @@
+/** A few specs of the suite `offload`, from each group that it has, for every run of the tests. */
+export const quickBorderSpecs: readonly string[] = [
+  "[sig-apps] Deployment RollingUpdateDeployment should delete old pods and create new ones [Conformance]",
+  "[sig-apps] DisruptionController should block an eviction until the PDB is updated to allow it [Conformance]",
+  "[sig-apps] Job should create pods for an Indexed job with completion indexes and specified hostname [Conformance]",
+  "[sig-apps] Job should delete a job [Conformance]",
+  "[sig-apps] ReplicaSet should adopt matching pods on creation and release no longer matching pods [Conformance]",
+  "[sig-apps] ReplicationController should serve a basic image on each replica with a public image [Conformance]",
+  "[sig-apps] StatefulSet Basic StatefulSet functionality [StatefulSetBasic] should have a working scale subresource [Conformance]",
+  "[sig-node] ConfigMap should be consumable via environment variable [NodeConformance] [Conformance]",
+  "[sig-node] Ephemeral Containers [NodeConformance] will start an ephemeral container in an existing pod [Conformance]",
+  "[sig-node] InitContainer [NodeConformance] should invoke init containers on a RestartNever pod [Conformance]",
+  "[sig-node] Pods should allow activeDeadlineSeconds to be updated [NodeConformance] [Conformance]",
+  "[sig-node] Pods should be submitted and removed [NodeConformance] [Conformance]",
+  "[sig-node] Pods should run through the lifecycle of Pods and PodStatus [Conformance]",
+  "[sig-node] Pods should support remote command execution over websockets [NodeConformance] [Conformance]",
+  "[sig-node] Pods should support retrieving logs from the container over websockets [NodeConformance] [Conformance]",
+  "[sig-node] Probing container should be restarted with a /healthz http liveness probe [NodeConformance] [Conformance]",
+  "[sig-storage] ConfigMap updates should be reflected in volume [NodeConformance] [Conformance]",
+  "[sig-storage] Projected combined should project all components that make up the projection API [Projection] [NodeConformance] [Conformance]",
+  "[sig-storage] Secrets should be consumable from pods in volume [NodeConformance] [Conformance]",
+];
