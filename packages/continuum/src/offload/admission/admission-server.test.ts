@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { connect } from "node:http2";
+import { type ClientHttp2Stream, connect } from "node:http2";
 import { request } from "node:https";
 import { text } from "node:stream/consumers";
 import { after, before, describe, it } from "node:test";
@@ -56,6 +56,22 @@ describe("the admission server", () => {
     assert.equal((await ask("/admission/pods", "{")).status, 400);
     const large = `"${"x".repeat(9 * 1024 * 1024)}"`;
     assert.equal((await ask("/admission/pods", large)).status, 400);
+    session.destroy();
+  });
+
+  it("goes on where a question is taken back", async () => {
+    const session = connect(`https://${ADDRESS}:${server.address.port}`, { ca });
+    const taken = Array.from({ length: 20 }, (_, i) => {
+      const stream = session.request({ ":method": "POST", ":path": i % 2 === 0 ? "/admission/pods" : "/nothing" });
+      stream.on("error", () => {});
+      stream.write(review(`u${i}`).slice(0, i * 5));
+      return stream;
+    });
+    await Promise.all(taken.map(({ pending }, i) => pending && once(taken[i] as ClientHttp2Stream, "ready")));
+    for (const stream of taken) stream.close(8);
+    const last = session.request({ ":method": "POST", ":path": "/admission/pods" });
+    last.end(review("last"));
+    assert.match(await text(last), /"uid":"last"/);
     session.destroy();
   });
 

@@ -1,12 +1,14 @@
 import { once } from "node:events";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import {
   createSecureServer,
   type Http2SecureServer,
-  type Http2ServerRequest,
-  type Http2ServerResponse,
+  type IncomingHttpHeaders,
   type ServerHttp2Session,
+  type ServerHttp2Stream,
 } from "node:http2";
 import type { AddressInfo, Socket } from "node:net";
+import type { Readable } from "node:stream";
 import { aborted, describeError, type Logger } from "@fjord/base";
 import type { Runnable } from "@fjord/kube";
 import { type AdmissionRequest, parseReview, reviewAnswer, type Verdict } from "./admission-review.ts";
@@ -39,9 +41,7 @@ export class AdmissionServer implements Runnable {
 
   constructor(options: AdmissionServerOptions) {
     this.#options = options;
-    this.#server = createSecureServer({ ...options.tls, allowHTTP1: true }, (request, response) => {
-      void this.#answer(request, response);
-    });
+    this.#server = this.#makeServer();
     this.#server.on("secureConnection", (socket) => {
       this.#sockets.add(socket);
       socket.once("close", () => this.#sockets.delete(socket));
@@ -79,34 +79,79 @@ export class AdmissionServer implements Runnable {
     await closed;
   }
 
-  async #answer(request: Http2ServerRequest, response: Http2ServerResponse): Promise<void> {
+  #makeServer(): Http2SecureServer {
+    const server = createSecureServer({ ...this.#options.tls, allowHTTP1: true });
+    server.on("request", (request, response) => {
+      // What comes by HTTP/2 is left to the listener below.
+      void this.#answerHttp1(request as unknown as IncomingMessage, response as unknown as ServerResponse);
+    });
+    // Node's own listener would make a request and a response of each stream, which takes a tenth to a fifth of an answer's time.
+    server.removeAllListeners("stream");
+    server.on("stream", (stream, headers) => void this.#answerStream(stream, headers));
+    return server;
+  }
+
+  async #answerStream(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): Promise<void> {
+    // One that breaks is its client's to ask again.
+    stream.on("error", (error) =>
+      this.#options.logger.debug("an admission review broke", { error: describeError(error) }),
+    );
+    const { status, body } = await this.#answerTo(headers[":method"], headers[":path"], stream);
+    if (stream.destroyed || stream.closed) return;
+    stream.respond({ ":status": status, ...answerHeaders(body) });
+    stream.end(body);
+  }
+
+  async #answerHttp1(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { status, body } = await this.#answerTo(request.method, request.url, request);
+    if (response.destroyed) return;
+    response.writeHead(status, answerHeaders(body));
+    response.end(body);
+  }
+
+  async #answerTo(method: string | undefined, url: string | undefined, question: Readable): Promise<Answer> {
     const { reviews, logger } = this.#options;
-    const path = (request.url ?? "").split("?")[0] ?? "";
+    const path = (url ?? "").split("?")[0] ?? "";
     const review = Object.hasOwn(reviews, path) ? reviews[path] : undefined;
-    if (review === undefined || request.method !== "POST")
-      return send(response, 404, { message: "there is nothing here" });
+    if (review === undefined || method !== "POST") {
+      question.resume();
+      return answer(404, { message: "there is nothing here" });
+    }
     try {
-      const asked = parseReview(JSON.parse(await bodyOf(request)));
-      send(response, 200, reviewAnswer(asked.uid, await review(asked)));
+      const asked = parseReview(JSON.parse(await textOf(question)));
+      return answer(200, reviewAnswer(asked.uid, await review(asked)));
     } catch (error) {
       logger.warn("cannot answer an admission review", { path, error: describeError(error) });
-      send(response, 400, { message: describeError(error) });
+      return answer(400, { message: describeError(error) });
     }
   }
 }
 
-function bodyOf(request: Http2ServerRequest): Promise<string> {
+interface Answer {
+  readonly status: number;
+  readonly body: string;
+}
+
+function answer(status: number, body: unknown): Answer {
+  return { status, body: JSON.stringify(body) };
+}
+
+function answerHeaders(body: string) {
+  return { "content-type": "application/json", "content-length": Buffer.byteLength(body) };
+}
+
+function textOf(question: Readable): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   const chunks: Buffer[] = [];
   let bytes = 0;
-  request.on("data", (chunk: Buffer) => {
+  question.on("data", (chunk: Buffer) => {
     bytes += chunk.length;
     if (bytes > LARGEST_REVIEW) reject(new Error(`the review is larger than ${LARGEST_REVIEW} bytes`));
     else chunks.push(chunk);
   });
-  request.once("end", () => resolve(Buffer.concat(chunks).toString("utf8")));
-  request.once("error", reject);
-  request.once("close", () => reject(new Error("the review was cut short")));
+  question.once("end", () => resolve(Buffer.concat(chunks).toString("utf8")));
+  question.once("error", reject);
+  question.once("close", () => reject(new Error("the review was cut short")));
   return promise;
 }
 
@@ -116,11 +161,4 @@ function endAfter(session: ServerHttp2Session, requests: number): void {
   session.on("stream", () => {
     if (--left === 0) session.close();
   });
-}
-
-function send(response: Http2ServerResponse, status: number, body: unknown): void {
-  if (response.writableEnded || response.destroyed) return;
-  const text = JSON.stringify(body);
-  response.writeHead(status, { "content-type": "application/json", "content-length": Buffer.byteLength(text) });
-  response.end(text);
 }
