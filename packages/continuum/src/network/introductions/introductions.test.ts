@@ -323,6 +323,10 @@ describe("two consumers of the same two providers, which have never heard of eac
   });
 
   it("believe neither a card that was changed, nor an old one, where an honest consumer brings the new", async () => {
+    // Of who has none yet to change, what it says of pods counts: the first has brought the card.
+    await until("the second brings cards", () => {
+      return one.introductions.of(other.key.id).get(second.key.id)?.card !== undefined;
+    });
     const [before, link] = [one.plan(other)?.spec, one.link(other)?.spec];
     second.spoil = (word) => ({
       ...word,
