@@ -123,7 +123,8 @@ test("what a killed `up` leaves is cleaned by `down`, even after its directory w
   up.child.kill("SIGKILL");
   await up.ended;
   assert.ok(markedProcesses(id).length > 0);
-  await rm(directory, { recursive: true });
+  // Its processes go on, and write there.
+  await rm(directory, { recursive: true, maxRetries: 20, retryDelay: 50 });
   assert.equal((await testbed("down")).code, 0);
   assert.deepEqual([markedProcesses(id), readdirSync(registry)], [[], []]);
 });

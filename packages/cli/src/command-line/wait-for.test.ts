@@ -40,6 +40,10 @@ test("says when its time is over how far it was, in the words of whoever knows w
   await assert.rejects(wait(waiting, { late }), /0\.02 s, 1 of 2 pods/);
 });
 
+test("waits for what is left of a time, to the fraction", async () => {
+  await assert.rejects(wait(waiting, { timeoutMs: 19.8984375 }), TimedOut);
+});
+
 test("ends at once where waiting does not help", async () => {
   await assert.rejects(wait(refused, { timeoutMs: 600_000 }), WishRefused);
   const refusal = (reason: string) => new Error(`it was told ${reason}`);

@@ -40,7 +40,8 @@ export async function waitFor<T extends KubeObject>(
     late: lateError = (seconds: number, said: string) => new TimedOut({ what, seconds, last: said }),
     refusal = (reason: string) => new WishRefused({ what, reason }),
   } = options;
-  const late = AbortSignal.timeout(Math.min(timeoutMs, LONGEST_TIMER_MS));
+  // What is left of a time by a clock is no whole number, and Node takes no other.
+  const late = AbortSignal.timeout(Math.ceil(Math.min(timeoutMs, LONGEST_TIMER_MS)));
   const either = AbortSignal.any([signal, late]);
   let last = "";
   const isDone = async (object: T | undefined) => {
