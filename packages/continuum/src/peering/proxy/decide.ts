@@ -17,6 +17,8 @@ export interface Decision {
   readonly twinNamespace?: string;
   /** Lasts as long as somebody listens. */
   readonly stream: boolean;
+  /** Nothing is to be written: the API only says what it would do. */
+  readonly dryRun: boolean;
 }
 
 /** What the request line asks for, or throws `KubeRefusal`. `url` is below the proxy's prefix. */
@@ -47,7 +49,8 @@ interface Asked {
 
 function place({ verb, path, pathText, query, rule }: Asked, tenant: Tenant): Decision {
   const stream = verb === "watch" || rule.upgrade === true || flag(query, "follow");
-  const common = { verb, path, stream };
+  const dryRun = query.get("dryRun")?.[0] === "All";
+  const common = { verb, path, stream, dryRun };
   const { namespace } = path;
   if (namespace === undefined) {
     if (rule.tenantWide !== true || (verb !== "list" && verb !== "watch") || path.name !== undefined)

@@ -113,6 +113,30 @@ describe("what a tenant keeps", () => {
     await kept.admit("d", true, 10);
   });
 
+  it("is what one of several writes has left, whichever of their answers comes last", async () => {
+    const { kept, create } = tenant();
+    const lost = await kept.admit("a", true, 60);
+    const won = await kept.admit("a", true, 60);
+    won({ kept: 60 });
+    lost("undone");
+    await assert.rejects(create("b", 50), full);
+    const deletion = kept.settleDeletion("a");
+    const made = await kept.admit("a", true, 60);
+    made({ kept: 60 });
+    deletion("gone");
+    await assert.rejects(create("b", 50), full);
+    kept.settleDeletion("a")("gone");
+    await create("b", 100);
+  });
+
+  it("is what was found of it while a write that came to nothing was under way", async () => {
+    const { kept, create } = tenant({ a: 60 });
+    const settle = await kept.admit("a", true, 60);
+    await assert.rejects(create("b", 50), full);
+    settle("undone");
+    await assert.rejects(create("b", 50), full);
+  });
+
   it("is what it was where it cannot be counted", async () => {
     const clock = new ManualClock();
     const count = async () => Promise.reject(new Error("away"));

@@ -1,5 +1,6 @@
 import { type Clock, describeError, type Logger } from "@fjord/base";
 import { forbidden } from "./kube-refusal.ts";
+import { type Outcome, OverlappingWrites } from "./overlapping-writes.ts";
 
 /** How much one tenant may keep in the own API. */
 export interface KeptLimits {
@@ -18,8 +19,6 @@ export interface KeptObjectsOptions {
   readonly logger: Logger;
 }
 
-/** What has become of a write: the bytes that are kept of the object, none where it is gone, nothing was done, or who knows. */
-export type Outcome = { readonly kept: number } | "gone" | "undone" | "unknown";
 /** Gives the bytes that were written, as far as is known. */
 export type Settle = (outcome: Outcome) => number;
 
@@ -35,8 +34,8 @@ export class KeptObjects {
   readonly #options: KeptObjectsOptions;
   #sizes = new Map<string, number>();
   #bytes = 0;
-  /** Room that writes under way have taken, which a count may not have seen. */
-  readonly #underWay = new Map<string, number>();
+  /** Writes under way, by their object: a count may not have seen what they leave. */
+  readonly #underWay = new Map<string, OverlappingWrites>();
   /** What was written while a count goes on: it may have looked before. */
   readonly #meanwhile = new Set<string>();
   #counting: Promise<void> | undefined;
@@ -61,8 +60,9 @@ export class KeptObjects {
 
   /** A deletion needs no room. */
   settleDeletion(key: string): Settle {
+    const settle = this.#begin(key);
     return (outcome) => {
-      if (outcome === "gone") this.#set(key, undefined);
+      settle(outcome);
       return 0;
     };
   }
@@ -76,16 +76,25 @@ export class KeptObjects {
   }
 
   #take(key: string, replaces: boolean, bytes: number): Settle {
-    const before = this.#sizes.get(key);
-    const taken = replaces ? bytes : (before ?? 0) + bytes;
-    this.#set(key, taken);
-    this.#underWay.set(key, taken);
+    const taken = replaces ? bytes : (this.#sizes.get(key) ?? 0) + bytes;
+    const settle = this.#begin(key, taken);
     return (outcome) => {
-      this.#underWay.delete(key);
+      settle(outcome);
       if (outcome === "unknown") return taken;
-      const kept = outcome === "undone" ? before : outcome === "gone" ? undefined : outcome.kept;
-      this.#set(key, kept);
       return typeof outcome === "object" ? outcome.kept : 0;
+    };
+  }
+
+  /** Without bytes it is a deletion. */
+  #begin(key: string, bytes?: number): (outcome: Outcome) => void {
+    const writes = this.#underWay.get(key) ?? new OverlappingWrites(this.#sizes.get(key));
+    this.#underWay.set(key, writes);
+    writes.begin(bytes);
+    this.#set(key, writes.bytes);
+    return (outcome) => {
+      writes.end(bytes, outcome);
+      if (writes.over) this.#underWay.delete(key);
+      this.#set(key, writes.bytes);
     };
   }
 
@@ -119,8 +128,11 @@ export class KeptObjects {
       const newer = [...this.#meanwhile];
       this.#sizes = new Map(found);
       this.#bytes = found.values().reduce((sum, bytes) => sum + bytes, 0);
-      for (const [key, bytes] of this.#underWay) this.#set(key, bytes);
       for (const key of newer) this.#set(key, before.get(key));
+      for (const [key, writes] of this.#underWay) {
+        writes.found(found.get(key));
+        this.#set(key, writes.bytes);
+      }
     } catch (error) {
       logger.warn("a tenant's objects could not be counted", { error: describeError(error) });
     }

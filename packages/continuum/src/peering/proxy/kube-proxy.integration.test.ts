@@ -333,19 +333,22 @@ describe("the Kubernetes API for tenants", { skip: kubernetesSkip() }, () => {
       logger: silentLogger,
     });
     await using sly = await TestProvider.start(bed.site, { objects });
-    const path = `/kube/api/v1/namespaces/${sly.twinOf(sly.consumer)}/configmaps`;
-    const post = async (name: string, accept: string, query: string) => {
+    const twin = sly.twinOf(sly.consumer);
+    const maps = `/kube/api/v1/namespaces/${twin}/configmaps`;
+    const ask = async (line: string, object: unknown, accept = "application/json") => {
       const socket = await sly.consumer.tls.connect(sly.endpoint, sly.site.id);
-      const data = { text: "x".repeat(60_000) };
-      const body = JSON.stringify({ apiVersion: "v1", kind: "ConfigMap", metadata: { name }, data });
+      const body = JSON.stringify(object);
       socket.write(
-        `POST ${path}${query} HTTP/1.1\r\nhost: x\r\nconnection: close\r\naccept: ${accept}\r\n` +
+        `${line} HTTP/1.1\r\nhost: x\r\nconnection: close\r\naccept: ${accept}\r\n` +
           `content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
       );
       let answer = "";
       for await (const chunk of socket) answer += chunk;
       return Number(/^HTTP\/1\.1 (\d+)/.exec(answer)?.[1]);
     };
+    const data = { text: "x".repeat(60_000) };
+    const post = (name: string, accept: string, query: string) =>
+      ask(`POST ${maps}${query}`, { apiVersion: "v1", kind: "ConfigMap", metadata: { name }, data }, accept);
     const partial = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
     const table = "application/json;as=Table;g=meta.k8s.io;v=v1";
     const tricks = [
@@ -356,6 +359,18 @@ describe("the Kubernetes API for tenants", { skip: kubernetesSkip() }, () => {
     ] as const;
     for (const [trick, accept, query] of tricks)
       for (let index = 0; index < 10; index++) await post(`${trick}-${index}`, accept, query);
+    const options = { apiVersion: "v1", kind: "DeleteOptions", dryRun: ["All"] };
+    for (let index = 0; index < 10; index++) {
+      await post(`undeleted-${index}`, "application/json", "");
+      await ask(`DELETE ${maps}/undeleted-${index}`, options);
+    }
+    const policies = `namespaces/${twin}/networkpolicies`;
+    for (let index = 0; index < 10; index++) {
+      const metadata = { name: `elsewhere-${index}`, annotations: data };
+      const object = { apiVersion: "networking.k8s.io/v1", kind: "NetworkPolicy", metadata, spec: { podSelector: {} } };
+      await ask(`POST /kube/apis/networking.k8s.io/v1/${policies}`, object);
+      await ask(`DELETE /kube/apis/networking.k8s.io/v99/${policies}/elsewhere-${index}`, {});
+    }
     const kept = (await stored.twins(sly.consumer.id)).values().reduce((sum, bytes) => sum + bytes, 0);
     assert.ok(kept > 300_000 && kept <= policy.bytes, `${kept} bytes are kept`);
   });

@@ -16,9 +16,9 @@ import { Exchange } from "./exchange.ts";
 import type { ExternalNames } from "./external-names.ts";
 import { answerHeaders, impersonating, upstreamHeaders } from "./headers.ts";
 import type { IngressHosts } from "./ingress-hosts.ts";
-import type { Outcome } from "./kept-objects.ts";
 import { type KubePath, resourceName } from "./kube-path.ts";
 import { forbidden, KubeRefusal, NotHere } from "./kube-refusal.ts";
+import type { Outcome } from "./overlapping-writes.ts";
 import { readBody } from "./read-body.ts";
 import { type CustomResource, Rules, type Verb } from "./rules.ts";
 import type { TenantObjects } from "./tenant-objects.ts";
@@ -26,6 +26,7 @@ import { defaultTenantLimits, type TenantLimits, TooOften, Traffic } from "./ten
 import { joinUpgrade } from "./upgrade.ts";
 import { Upstream } from "./upstream.ts";
 import { checkWrite } from "./write-check.ts";
+import { writeOutcome } from "./write-outcome.ts";
 
 /** A write of a tenant that the API server has accepted. */
 export interface AcceptedWrite {
@@ -227,6 +228,7 @@ export class KubeProxy implements RawRoute {
       const { verb, path } = decision;
       const write = { consumer: caller.id, verb, path, contentType: request.headers["content-type"], body };
       const checked = checkWrite(write);
+      const isTrial = decision.dryRun || checked.dryRun === true;
       await this.#checkLeading(caller.id, checked.asks);
       const { hosts } = checked.asks;
       if (hosts !== undefined) release = await this.#options.hosts?.admit(caller.id, hosts);
@@ -239,11 +241,11 @@ export class KubeProxy implements RawRoute {
         const headers = this.#headers(exchange, decision, tenant, "write");
         outcome = "unknown";
         answer = await this.#upstream.write(exchange, decision, headers, body);
-        outcome = outcomeOf(decision, answer);
+        outcome = isTrial ? "undone" : writeOutcome(verb, path, answer);
       } finally {
         traffic.wrote(settle?.(outcome) ?? 0);
       }
-      this.#announce(exchange, decision, answer);
+      if (!isTrial) this.#announce(exchange, decision, answer);
       this.#answer(
         exchange,
         { ...answer, headers: { ...answer.headers, "content-length": `${answer.body.length}` } },
@@ -306,15 +308,6 @@ type Answer = Pick<IncomingMessage, "statusCode" | "headers"> | Pick<HttpRespons
 
 function hasBody({ headers }: IncomingMessage): boolean {
   return headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
-}
-
-/** What the API keeps of what was written, by its answer. */
-function outcomeOf({ verb, target }: Decision, { statusCode, body }: HttpResponse): Outcome {
-  if (statusCode === 404) return "gone";
-  if (statusCode < 200 || statusCode >= 300 || target.includes("dryRun=All")) return "undone";
-  if (verb !== "delete") return { kept: body.length };
-  // Anything but a Status is an object that is still there.
-  return body.subarray(0, 64).includes('"kind":"Status"') ? "gone" : "undone";
 }
 
 function isOfShadowPod({ resource, group }: KubePath): boolean {

@@ -3,8 +3,8 @@ import { describe, test } from "node:test";
 import { silentLogger } from "@fjord/base";
 import { ManualClock } from "@fjord/base/testing";
 import type { AskedMeans } from "./asked-means.ts";
-import type { Outcome } from "./kept-objects.ts";
 import { parseKubePath } from "./kube-path.ts";
+import type { Outcome } from "./overlapping-writes.ts";
 import type { Verb } from "./rules.ts";
 import { TenantObjects } from "./tenant-objects.ts";
 

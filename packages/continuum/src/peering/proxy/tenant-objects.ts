@@ -3,8 +3,9 @@ import type { Clock, Logger } from "@fjord/base";
 import { inUnits, parseQuantity } from "@fjord/kube";
 import type { SiteId } from "../../site-identity.ts";
 import type { AskedMeans } from "./asked-means.ts";
-import { type KeptLimits, KeptObjects, type KeptObjectsOptions, type Outcome, type Settle } from "./kept-objects.ts";
+import { type KeptLimits, KeptObjects, type KeptObjectsOptions, type Settle } from "./kept-objects.ts";
 import { type KubePath, resourceName } from "./kube-path.ts";
+import type { Outcome } from "./overlapping-writes.ts";
 import type { Verb } from "./rules.ts";
 import { type StoredObjects, storedKey } from "./stored-objects.ts";
 

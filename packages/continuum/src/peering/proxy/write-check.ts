@@ -47,6 +47,8 @@ export interface CheckedWrite {
   /** Of the object that is written. */
   readonly name: string;
   readonly asks: AskedMeans;
+  /** It is a deletion whose body asks for nothing to be deleted. */
+  readonly dryRun?: boolean;
 }
 
 /**
@@ -60,9 +62,16 @@ export function checkWrite(write: Write): CheckedWrite {
   const known = verb === "patch" ? PATCH_TYPES : OBJECT_TYPES;
   if (!known.includes(type)) throw new KubeRefusal(415, `a ${verb} must be one of ${known.join(", ")}`);
   const value = parse(body);
-  if (verb === "delete") return { name: path.name ?? "", asks: {} };
+  if (verb === "delete") return { name: path.name ?? "", asks: {}, dryRun: isTrial(value) };
   const asks = type === JSON_PATCH ? checkJsonPatch(value, write) : checkObject(value, write);
   return { name: path.name ?? nameOf(value), asks };
+}
+
+/** What a deletion has in its body goes before what its query says. */
+function isTrial(options: unknown): boolean {
+  if (!isObject(options)) return false;
+  checkFoldedKeys(options, ["dryRun"]);
+  return options.dryRun !== undefined && options.dryRun !== null;
 }
 
 /** One that the API server would make up is known too late to be counted. */
