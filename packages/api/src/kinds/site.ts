@@ -79,7 +79,9 @@ const sharing = object({
         "Bytes of these together. Half of them at most are of other kinds than ConfigMap and Secret: the agent holds copies of those.",
       ),
     namespaces: integer({ minimum: 1, maximum: 10_000 }).default(keptObjects.namespaces).describe("Twin namespaces."),
-    storage: quantity().default(keptObjects.storage).describe("Bytes of the volumes that its claims ask for together."),
+    storage: quantity()
+      .default(keptObjects.storage)
+      .describe("Bytes of the volumes that its claims, and its pods of their own, ask for together."),
     exposedServices: integer({ minimum: 0 })
       .default(keptObjects.exposedServices)
       .describe("Services of type NodePort or LoadBalancer."),

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { askedMeans, mostAsked } from "./asked-means.ts";
+import { askedMeans, mostAsked, SHADOW_PODS } from "./asked-means.ts";
 
 const GIB = 1024 ** 3;
 const claim = (storage: unknown) => ({ spec: { resources: { requests: { storage } } } });
@@ -20,6 +20,19 @@ describe("what a write asks for", () => {
       assert.deepEqual(askedMeans("persistentvolumeclaims", claim(amount), true), asked);
       assert.deepEqual(askedMeans("persistentvolumeclaims", claim(amount), false), asked);
     });
+
+  test("in a shadow pod is what its pod brings along", () => {
+    const volumes = [
+      { name: "own", persistentVolumeClaim: { claimName: "own" } },
+      { name: "scratch", ephemeral: { volumeClaimTemplate: claim("10Gi") } },
+      { name: "more", ephemeral: { volumeClaimTemplate: claim("2Gi") } },
+      { name: "broken", ephemeral: {} },
+    ];
+    const shadow = (volumes: unknown) => ({ metadata: { name: "web" }, spec: { pod: { spec: { volumes } } } });
+    assert.deepEqual(askedMeans(SHADOW_PODS, shadow(volumes), true), { storage: 12 * GIB });
+    assert.deepEqual(askedMeans(SHADOW_PODS, shadow(volumes.slice(0, 1)), true), {});
+    assert.deepEqual(askedMeans(SHADOW_PODS, shadow("none"), true), {});
+  });
 
   const types: [unknown, boolean][] = [
     ["LoadBalancer", true],

@@ -1,11 +1,13 @@
+import { group as fjordGroup } from "@fjord/api";
 import { inUnits, parseQuantity } from "@fjord/kube";
 import { fieldsOf } from "../../fields-of.ts";
 import { askedAddresses } from "./asked-addresses.ts";
 import { askedHosts, askedNames } from "./asked-hosts.ts";
+import { ephemeralClaims } from "./ephemeral-claims.ts";
 
 /** What a write asks for besides room in the API: means of the provider that no contract names. */
 export interface AskedMeans {
-  /** Bytes of the volume that a claim asks for. */
+  /** Bytes of the volume that a claim asks for, or of those that come with a pod. */
   readonly storage?: number;
   /** Whether a Service has ports of nodes or a load balancer; undefined where the write leaves that as it is. */
   readonly exposed?: boolean;
@@ -17,12 +19,16 @@ export interface AskedMeans {
   readonly externalNames?: readonly string[];
 }
 
+/** As `Role` rules name them. */
+export const SHADOW_PODS = `shadowpods.${fjordGroup}`;
+
 const EXPOSED = ["NodePort", "LoadBalancer"];
 
 /** `object` may be a part of one, as patches are; where it is `whole`, what it does not say is what the API takes for it. */
 export function askedMeans(resource: string, object: unknown, whole: boolean): AskedMeans {
   const spec = fieldsOf(fieldsOf(object).spec);
-  if (resource === "persistentvolumeclaims") return askedStorage(fieldsOf(fieldsOf(spec.resources).requests).storage);
+  if (resource === "persistentvolumeclaims") return askedStorage([object]);
+  if (resource === SHADOW_PODS) return askedStorage(ephemeralClaims(object).map(({ template }) => template));
   if (resource === "ingresses.networking.k8s.io") return some("hosts", askedHosts(object));
   if (resource === "endpointslices.discovery.k8s.io") return some("addresses", askedAddresses(object));
   if (resource !== "services") return {};
@@ -53,12 +59,19 @@ export function mostAsked(one: AskedMeans, other: AskedMeans): AskedMeans {
   };
 }
 
-/** Of an amount that is none the API server says what is wrong. */
-function askedStorage(amount: unknown): AskedMeans {
-  if (typeof amount !== "string" && typeof amount !== "number") return {};
+function askedStorage(claims: readonly unknown[]): AskedMeans {
+  const asked = claims.map(storageOf).filter((bytes) => bytes !== undefined);
+  return asked.length > 0 ? { storage: asked.reduce((sum, bytes) => sum + bytes, 0) } : {};
+}
+
+/** Bytes that a claim, or a template of one, asks for. Of an amount that is none the API server says what is wrong. */
+export function storageOf(claim: unknown): number | undefined {
+  const { resources } = fieldsOf(fieldsOf(claim).spec);
+  const amount = fieldsOf(fieldsOf(resources).requests).storage;
+  if (typeof amount !== "string" && typeof amount !== "number") return undefined;
   try {
-    return { storage: inUnits(parseQuantity(amount)) };
+    return inUnits(parseQuantity(amount));
   } catch {
-    return {};
+    return undefined;
   }
 }

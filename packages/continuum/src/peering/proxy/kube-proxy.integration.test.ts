@@ -293,10 +293,10 @@ describe("the Kubernetes API for tenants", { skip: kubernetesSkip() }, () => {
       const spec = { type, ports: [{ port: 80 }] };
       return kube.create(Service, { apiVersion: "v1", kind: "Service", metadata: { name, ...place }, spec });
     };
-    const claim = (name: string, storage: string) => {
+    const claim = (name: string, storage: string, by = kube) => {
       const spec = { accessModes: ["ReadWriteOnce" as const], resources: { requests: { storage } } };
       const metadata = { name, ...place };
-      return kube.create(PersistentVolumeClaim, {
+      return by.create(PersistentVolumeClaim, {
         apiVersion: "v1",
         kind: "PersistentVolumeClaim",
         metadata,
@@ -315,6 +315,33 @@ describe("the Kubernetes API for tenants", { skip: kubernetesSkip() }, () => {
     await kube.patch(Service, inner, "json", opened);
     assert.equal(await succeeded(["c1", "c2", "c3", "c4"].map((name) => claim(name, "1"))), 3);
     await assert.rejects(claim("c5", "1Gi"), /claims of 1Mi at the provider, and may have 1Mi/);
+    const bringing = (name: string, storage: string) => {
+      const template = { spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage } } } };
+      const volumes = [{ name: "scratch", ephemeral: { volumeClaimTemplate: template } }];
+      const containers = [{ name: "web", image: "web" }];
+      const pod = { spec: { containers, volumes } };
+      const spec = { contract: "c-1", originUid: name, recreate: "Never" as const, pod };
+      return kube.create(ShadowPod, newObject(ShadowPod, { metadata: { name, ...place }, spec }));
+    };
+    await assert.rejects(bringing("p1", "1"), /claims of 1Mi at the provider/);
+    policy = { ...policy, storage: 2 ** 31 };
+    await bringing("p1", "1Gi");
+    // As Kubernetes makes it for the pod.
+    await claim("p1-scratch", "1Gi", provider.client);
+    policy = { ...policy, storage: 3 * 2 ** 30 };
+    clock.jump(10_000);
+    await assert.rejects(bringing("p2", "3Gi"), /claims of/);
+    assert.equal(
+      (await stored.claims(id)).values().reduce((sum, bytes) => sum + bytes, 0),
+      2 ** 30 + 3,
+      "a claim is counted once",
+    );
+    await kube.delete(ShadowPod, { name: "p1", ...place });
+    assert.equal(
+      (await stored.claims(id)).values().reduce((sum, bytes) => sum + bytes, 0),
+      2 ** 30 + 3,
+      "it is there until its pod has gone",
+    );
     policy = { ...policy, objects: 1_000, bytes: 200_000 };
     assert.equal(await succeeded(["a", "b", "c"].map((name) => config(name, "x".repeat(60_000)))), 3);
     await assert.rejects(config("d", "x".repeat(60_000)), isForbidden);

@@ -14,7 +14,8 @@ import {
   Service,
 } from "@fjord/kube";
 import type { SiteId } from "../../site-identity.ts";
-import { askedMeans } from "./asked-means.ts";
+import { askedMeans, SHADOW_PODS, storageOf } from "./asked-means.ts";
+import { ephemeralClaims } from "./ephemeral-claims.ts";
 import type { CustomResource } from "./rules.ts";
 
 /** What consumers may write into twin namespaces, as `rules.ts` has it. */
@@ -66,12 +67,20 @@ export class StoredObjects {
     return found;
   }
 
-  /** Claims of volumes, with the bytes that they ask for. */
+  /** Claims of volumes, and shadow pods that bring some along, with the bytes that they ask for. */
   async claims(consumer: SiteId): Promise<Map<string, number>> {
     const found = new Map<string, number>();
-    const size = (claim: PersistentVolumeClaim) => askedMeans("persistentvolumeclaims", claim, true).storage;
-    for (const namespace of this.#options.namespacesOf(consumer))
+    for (const namespace of this.#options.namespacesOf(consumer)) {
+      const brought = new Map<string, number>();
+      await this.#add(ShadowPod, namespace, found, (shadow) => {
+        for (const { name, template } of ephemeralClaims(shadow)) brought.set(name, storageOf(template) ?? 0);
+        return askedMeans(SHADOW_PODS, shadow, true).storage;
+      });
+      // What Kubernetes has made for a pod is counted with its shadow pod.
+      const size = (claim: PersistentVolumeClaim) =>
+        Math.max(0, (storageOf(claim) ?? 0) - (brought.get(claim.metadata.name ?? "") ?? 0));
       await this.#add(PersistentVolumeClaim, namespace, found, size);
+    }
     return found;
   }
 

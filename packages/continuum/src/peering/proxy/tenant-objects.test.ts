@@ -75,6 +75,17 @@ describe("what one consumer keeps", () => {
     await write(CLAIMS, "d", 1, { asks: { storage: 4 } });
   });
 
+  test("of volumes is also what its pods bring along, until a count finds that these have gone", async () => {
+    const write = tenant();
+    const storage = { ...full, message: /claims of .* raise sharing\.objects\.storage/ };
+    await write(SHADOWS, "a", 1, { asks: { storage: 6 } });
+    await assert.rejects(write(SHADOWS, "b", 1, { asks: { storage: 5 } }), storage);
+    await write(SHADOWS, "a", 1, { verb: "patch", asks: { storage: 6 } });
+    await write(SHADOWS, "a", 1, { verb: "delete", outcome: "gone" });
+    await assert.rejects(write(CLAIMS, "b", 1, { asks: { storage: 5 } }), storage);
+    await write(SHADOWS, "c", 1);
+  });
+
   test("of Services that are reached from outside is few, and one that no longer is leaves its place", async () => {
     const write = tenant();
     const exposed = { ...full, message: /2 Services of type NodePort or LoadBalancer .* may have 2: / };

@@ -2,7 +2,7 @@ import { keptObjects, type Site } from "@fjord/api";
 import type { Clock, Logger } from "@fjord/base";
 import { inUnits, parseQuantity } from "@fjord/kube";
 import type { SiteId } from "../../site-identity.ts";
-import type { AskedMeans } from "./asked-means.ts";
+import { type AskedMeans, SHADOW_PODS } from "./asked-means.ts";
 import { type KeptLimits, KeptObjects, type KeptObjectsOptions, type Settle } from "./kept-objects.ts";
 import { type KubePath, resourceName } from "./kube-path.ts";
 import type { Outcome } from "./overlapping-writes.ts";
@@ -59,7 +59,7 @@ interface Kept {
   /** Those among the twins that the agent holds copies of. */
   readonly held: KeptObjects;
   readonly namespaces: KeptObjects;
-  /** Claims, by the bytes that they ask for. */
+  /** Claims, and shadow pods with claims of their own, by the bytes that they ask for. */
   readonly storage: KeptObjects;
   readonly exposed: KeptObjects;
 }
@@ -135,12 +135,19 @@ export class TenantObjects {
 
 /** What a write takes or gives back of the provider's means. */
 function meansOf({ verb, asks }: StoringWrite, resource: string, key: string, { storage, exposed }: Kept): Admit[] {
+  if (resource === SHADOW_PODS) return volumesOf(verb, asks, key, storage);
   const objects = resource === "persistentvolumeclaims" ? storage : resource === "services" ? exposed : undefined;
   if (objects === undefined) return [];
   if (verb === "delete") return [() => objects.settleDeletion(key)];
   const amount = objects === storage ? asks.storage : asks.exposed ? 0 : undefined;
   if (amount !== undefined) return [() => keeping(objects.admit(key, true, amount), amount)];
   return asks.exposed === false ? [() => releasing(objects.settleDeletion(key))] : [];
+}
+
+/** Volumes that come with a pod go with it, which may be long after its shadow pod: a count finds out. */
+function volumesOf(verb: Verb, { storage: amount }: AskedMeans, key: string, storage: KeptObjects): Admit[] {
+  if (verb === "delete" || amount === undefined) return [];
+  return [() => keeping(storage.admit(key, true, amount), amount)];
 }
 
 /** What is kept of it is what was asked for, however long the answer is. */

@@ -227,6 +227,14 @@ describe("what a tenant writes", () => {
       assert.deepEqual(asks("patch", "services", jsonPatch, replace(path, value)), { externalNames: ["db.other"] });
   });
 
+  test("changes what comes with a pod by no part of a JSON patch", () => {
+    const at = (path: string) => [{ op: "replace", path, value: { spec: {} } }];
+    assert.equal(status("patch", "shadowpods", jsonPatch, at("/spec/pod")), 200);
+    assert.equal(status("patch", "shadowpods", jsonPatch, at("/spec/contract")), 200);
+    assert.equal(status("patch", "shadowpods", jsonPatch, at("/spec/pod/spec")), 403);
+    assert.equal(status("patch", "shadowpods", jsonPatch, at("/spec/pod/spec/volumes/0/ephemeral")), 403);
+  });
+
   test("changes where a slice leads by no JSON patch, and leads nowhere by names", () => {
     for (const [path, value] of [
       ["/endpoints/0/addresses/0", "10.0.0.1"],

@@ -1,7 +1,7 @@
-import { CONSUMER_LABEL, group as fjordGroup } from "@fjord/api";
+import { CONSUMER_LABEL } from "@fjord/api";
 import { ADDRESS_ANNOTATIONS } from "../../chosen-address.ts";
 import { chosenVolume } from "../../chosen-volume.ts";
-import { type AskedMeans, askedMeans, mostAsked } from "./asked-means.ts";
+import { type AskedMeans, askedMeans, mostAsked, SHADOW_PODS } from "./asked-means.ts";
 import { type KubePath, resourceName } from "./kube-path.ts";
 import { KubeRefusal } from "./kube-refusal.ts";
 import type { Verb } from "./rules.ts";
@@ -149,7 +149,7 @@ function checkObject(value: unknown, write: Write): AskedMeans {
   checkFoldedKeys(value, ["metadata", "spec", "type"]);
   checkMetadata(value.metadata, write);
   const resource = resourceName({ ...write.path, subresource: undefined });
-  if (resource === `shadowpods.${fjordGroup}` && isObject(value.spec) && isObject(value.spec.pod))
+  if (resource === SHADOW_PODS && isObject(value.spec) && isObject(value.spec.pod))
     checkMetadata(value.spec.pod.metadata, write);
   if (resource === "secrets") checkSecretType(value.type);
   if (resource === "services") {
@@ -261,10 +261,16 @@ function checkOperation(operation: unknown, write: Write): AskedMeans {
   if (!isObject(operation) || typeof operation.path !== "string" || typeof operation.op !== "string")
     throw new KubeRefusal(400, "an operation of a JSON patch has an op and a path");
   const { op, path, value } = operation;
-  const unseen = WHOLE_ONLY[resourceName({ ...write.path, subresource: undefined })];
+  const resource = resourceName({ ...write.path, subresource: undefined });
+  const unseen = WHOLE_ONLY[resource];
   if (unseen !== undefined && !path.startsWith("/metadata/"))
     throw new KubeRefusal(403, `a JSON patch may not change ${unseen}`);
   if (op === "test" || op === "remove") return {};
+  if (resource === SHADOW_PODS && path.startsWith("/spec/pod/"))
+    throw new KubeRefusal(
+      403,
+      "a JSON patch may change spec.pod as a whole: the volumes that come with it would not be seen",
+    );
   // What is moved or copied is not in the patch, so that it cannot be looked at.
   if (op !== "add" && op !== "replace") throw new KubeRefusal(403, `a JSON patch may not ${op.slice(0, 16)}`);
   const segments = path.split("/").map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));
