@@ -25,6 +25,9 @@ import { objectPolicy, TenantObjects } from "./tenant-objects.ts";
 import { startTestKubelet, type TestKubelet } from "./test-kubelet.ts";
 import { type TestConsumer, TestProvider } from "./test-provider.ts";
 
+/** Bytes. */
+const LITTLE = 400_000;
+
 describe("the Kubernetes API for tenants", { skip: kubernetesSkip() }, () => {
   let bed: SharedTestSite;
   let provider: TestProvider;
@@ -350,29 +353,9 @@ describe("the Kubernetes API for tenants", { skip: kubernetesSkip() }, () => {
   });
 
   test("what a consumer keeps is measured whole, whatever it asks to see of it and calls a trial", async () => {
-    const policy = { ...objectPolicy(undefined), objects: 1_000, bytes: 400_000, namespaces: 3 };
-    const namespacesOf = () => [sly.twinOf(sly.consumer)];
-    const stored = new StoredObjects({ client: provider.client, namespacesOf, customResources: () => [] });
-    const objects = new TenantObjects({
-      policy: () => policy,
-      stored,
-      clock: new JumpingClock(),
-      logger: silentLogger,
-    });
-    await using sly = await TestProvider.start(bed.site, { objects });
-    const twin = sly.twinOf(sly.consumer);
+    await using sly = await slyConsumer();
+    const { twin, ask } = sly;
     const maps = `/kube/api/v1/namespaces/${twin}/configmaps`;
-    const ask = async (line: string, object: unknown, accept = "application/json") => {
-      const socket = await sly.consumer.tls.connect(sly.endpoint, sly.site.id);
-      const body = JSON.stringify(object);
-      socket.write(
-        `${line} HTTP/1.1\r\nhost: x\r\nconnection: close\r\naccept: ${accept}\r\n` +
-          `content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
-      );
-      let answer = "";
-      for await (const chunk of socket) answer += chunk;
-      return Number(/^HTTP\/1\.1 (\d+)/.exec(answer)?.[1]);
-    };
     const data = { text: "x".repeat(60_000) };
     const post = (name: string, accept: string, query: string) =>
       ask(`POST ${maps}${query}`, { apiVersion: "v1", kind: "ConfigMap", metadata: { name }, data }, accept);
@@ -386,19 +369,57 @@ describe("the Kubernetes API for tenants", { skip: kubernetesSkip() }, () => {
     ] as const;
     for (const [trick, accept, query] of tricks)
       for (let index = 0; index < 10; index++) await post(`${trick}-${index}`, accept, query);
-    const options = { apiVersion: "v1", kind: "DeleteOptions", dryRun: ["All"] };
-    for (let index = 0; index < 10; index++) {
-      await post(`undeleted-${index}`, "application/json", "");
-      await ask(`DELETE ${maps}/undeleted-${index}`, options);
-    }
-    const policies = `namespaces/${twin}/networkpolicies`;
-    for (let index = 0; index < 10; index++) {
-      const metadata = { name: `elsewhere-${index}`, annotations: data };
-      const object = { apiVersion: "networking.k8s.io/v1", kind: "NetworkPolicy", metadata, spec: { podSelector: {} } };
-      await ask(`POST /kube/apis/networking.k8s.io/v1/${policies}`, object);
-      await ask(`DELETE /kube/apis/networking.k8s.io/v99/${policies}/elsewhere-${index}`, {});
-    }
-    const kept = (await stored.twins(sly.consumer.id)).values().reduce((sum, bytes) => sum + bytes, 0);
-    assert.ok(kept > 300_000 && kept <= policy.bytes, `${kept} bytes are kept`);
+    const kept = await sly.kept();
+    assert.ok(kept > 300_000 && kept <= LITTLE, `${kept} bytes are kept`);
   });
+
+  for (const trick of ["as a trial", "where there is none"])
+    test(`what a consumer keeps is measured whole, though it deletes it ${trick}`, async () => {
+      await using sly = await slyConsumer();
+      const { twin, ask } = sly;
+      const paths = `namespaces/${twin}/networkpolicies`;
+      const trial = { apiVersion: "v1", kind: "DeleteOptions", dryRun: ["All"] };
+      for (let index = 0; index < 10; index++) {
+        const metadata = { name: `p${index}`, annotations: { text: "x".repeat(60_000) } };
+        const object = {
+          apiVersion: "networking.k8s.io/v1",
+          kind: "NetworkPolicy",
+          metadata,
+          spec: { podSelector: {} },
+        };
+        await ask(`POST /kube/apis/networking.k8s.io/v1/${paths}`, object);
+        const version = trick === "as a trial" ? "v1" : "v99";
+        await ask(`DELETE /kube/apis/networking.k8s.io/${version}/${paths}/p${index}`, version === "v1" ? trial : {});
+      }
+      const kept = await sly.kept();
+      assert.ok(kept > 100_000 && kept <= LITTLE / 2, `${kept} bytes are kept`);
+    });
+
+  /** A consumer that may keep little, and says what it likes over connections of its own. */
+  async function slyConsumer() {
+    const policy = { ...objectPolicy(undefined), objects: 1_000, bytes: LITTLE, namespaces: 3 };
+    const stored = new StoredObjects({
+      client: provider.client,
+      namespacesOf: () => [twin],
+      customResources: () => [],
+    });
+    const means = { clock: new JumpingClock(), logger: silentLogger };
+    const sly = await TestProvider.start(bed.site, {
+      objects: new TenantObjects({ ...means, policy: () => policy, stored }),
+    });
+    const twin = sly.twinOf(sly.consumer);
+    const ask = async (line: string, object: unknown, accept = "application/json") => {
+      const socket = await sly.consumer.tls.connect(sly.endpoint, sly.site.id);
+      const body = JSON.stringify(object);
+      socket.write(
+        `${line} HTTP/1.1\r\nhost: x\r\nconnection: close\r\naccept: ${accept}\r\n` +
+          `content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+      );
+      let answer = "";
+      for await (const chunk of socket) answer += chunk;
+      return Number(/^HTTP\/1\.1 (\d+)/.exec(answer)?.[1]);
+    };
+    const kept = async () => (await stored.twins(sly.consumer.id)).values().reduce((sum, bytes) => sum + bytes, 0);
+    return { twin, ask, kept, [Symbol.asyncDispose]: () => sly[Symbol.asyncDispose]() };
+  }
 });
