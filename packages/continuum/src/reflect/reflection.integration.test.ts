@@ -356,6 +356,36 @@ describe("reflection between two sites", { skip: kubernetesSkip(), timeout: 600_
     await bed.noTwinOf(PersistentVolumeClaim, "books");
   });
 
+  it("gives no claim the volume of an earlier one of its name", async () => {
+    const claim = {
+      apiVersion: "v1",
+      kind: "PersistentVolumeClaim",
+      metadata: { name: "diary" },
+      spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } },
+    };
+    const volumes = [{ name: "diary", persistentVolumeClaim: { claimName: "diary" } }];
+    const writer = pod("writer", {}, {}, { volumes, nodeName: bed.provider });
+    await bed.apply("home", NAMESPACE, claim, writer);
+    const before = await bed.twinOf(PersistentVolumeClaim, "diary");
+    const agent = bed.continuum.agent(bed.consumer);
+    await agent.process.kill();
+    await bed.kubectl("home", "delete", "pod", "writer", "-n", NAMESPACE, "--force", "--grace-period=0");
+    await bed.kubectl("home", "delete", "pvc", "diary", "-n", NAMESPACE);
+    await bed.apply("home", NAMESPACE, claim);
+    await agent.process.start();
+    await agentReady(agent, { timeout: 120_000 });
+    await bed.eventually(
+      "the end of the volume of before",
+      () => bed.find(bed.away, PersistentVolumeClaim, "diary", bed.twin),
+      (twin) => twin?.metadata.uid !== before.metadata.uid,
+    );
+    await bed.apply("home", NAMESPACE, writer);
+    await bed.twinOf(PersistentVolumeClaim, "diary", ({ metadata }) => metadata.uid !== before.metadata.uid);
+    await bed.kubectl("home", "delete", "pod", "writer", "-n", NAMESPACE);
+    await bed.kubectl("home", "delete", "pvc", "diary", "-n", NAMESPACE, "--wait=false");
+    await bed.noTwinOf(PersistentVolumeClaim, "diary");
+  });
+
   it("tells the own pod what happens to its guest, in words of the own site", async () => {
     await bed.apply("home", NAMESPACE, pod("patient"));
     const guest = await bed.twinOf(Pod, "patient", ({ spec }) => spec?.nodeName !== undefined);

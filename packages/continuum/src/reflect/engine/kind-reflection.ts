@@ -23,7 +23,7 @@ import { mayHaveTwin } from "./policy.ts";
 import type { ReflectionCounters } from "./reflection-counters.ts";
 import { RemoteTwins } from "./remote-twins.ts";
 import type { SiteReferences } from "./site-references.ts";
-import { twinMetadata } from "./twin-metadata.ts";
+import { isOfEarlier, twinMetadata } from "./twin-metadata.ts";
 import type { Alignment, WantedTwin } from "./twin-writer.ts";
 
 export interface KindReflectionOptions<T extends KubeObject> {
@@ -169,6 +169,14 @@ export class KindReflection<T extends KubeObject> {
     const isGoing = object.metadata.deletionTimestamp !== undefined;
     if (isGoing || !this.#isAllowed(object, site, namespace)) return true;
     return this.kind.forge(object, this.#options.contextOf(site, namespace)) === undefined;
+  }
+
+  /** Whether what is in the place of a twin is that of an earlier object of the name, and has yet to go. */
+  isOfEarlier(site: SiteId, namespace: string, name: string): boolean {
+    const twin = this.#options.twins.twinOf(site, namespace);
+    const found = twin === undefined ? undefined : this.#remotes.get(site)?.get(twin, name);
+    if (found === undefined || found.metadata.deletionTimestamp !== undefined) return false;
+    return isOfEarlier(found, this.#objects.get(namespace, name)?.metadata.uid);
   }
 
   /** The own object of this name, where it has a twin at a site. */

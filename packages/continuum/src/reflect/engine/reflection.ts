@@ -5,6 +5,7 @@ import {
   ConfigMap,
   type DynamicObject,
   Namespace,
+  PersistentVolumeClaim,
   type Pod,
   type Runnable,
   Secret,
@@ -129,11 +130,13 @@ export class Reflection implements Runnable {
     await this.#events.stop();
   }
 
-  /** Whether a site has what a pod expects there when it starts: the Services of its namespace, and what it names. */
+  /** Whether a site has what a pod expects there when it starts: the Services of its namespace, and what it names; and no volumes of claims of before. */
   isReadyFor(pod: Pod, site: SiteId): boolean {
     const { namespace = "" } = pod.metadata;
     if (this.#kinds.get(resourceOf(Service))?.isComplete(site, namespace) === false) return false;
-    const { configmaps, secrets } = referencesOf(pod);
+    const { configmaps, secrets, persistentvolumeclaims } = referencesOf(pod);
+    const claims = this.#kinds.get(resourceOf(PersistentVolumeClaim));
+    if (persistentvolumeclaims.values().some((name) => claims?.isOfEarlier(site, namespace, name))) return false;
     const areThere = (kind: Kind, names: ReadonlySet<string>) =>
       names.values().every((name) => this.#kinds.get(resourceOf(kind))?.isThere(site, namespace, name) !== false);
     return areThere(ConfigMap, configmaps) && areThere(Secret, secrets);

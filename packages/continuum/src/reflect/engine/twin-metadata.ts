@@ -1,4 +1,4 @@
-import { CONSUMER_LABEL, MANAGED_LABEL, ORIGIN_NAMESPACE_LABEL } from "@fjord/api";
+import { CONSUMER_LABEL, MANAGED_LABEL, ORIGIN_NAMESPACE_LABEL, ORIGIN_UID_LABEL } from "@fjord/api";
 import type { KubeObject, ObjectMeta } from "@fjord/base";
 import type { ReflectedKind, TwinContext } from "../reflected-kind.ts";
 
@@ -39,11 +39,17 @@ function travels(name: string): boolean {
 
 /** Labels and annotations of a twin. */
 export function twinMetadata<T extends KubeObject>(
-  kind: Pick<ReflectedKind<T>, "marks" | "ownAnnotations">,
+  kind: Pick<ReflectedKind<T>, "marks" | "ownAnnotations" | "lasting">,
   object: T,
   { consumer, namespace }: Pick<TwinContext, "consumer" | "namespace">,
 ): TwinMetadata {
-  const own = { [CONSUMER_LABEL]: consumer, [MANAGED_LABEL]: REFLECT, [ORIGIN_NAMESPACE_LABEL]: namespace };
+  const { uid } = object.metadata;
+  const own = {
+    [CONSUMER_LABEL]: consumer,
+    [MANAGED_LABEL]: REFLECT,
+    [ORIGIN_NAMESPACE_LABEL]: namespace,
+    ...(kind.lasting && uid !== undefined && { [ORIGIN_UID_LABEL]: uid }),
+  };
   return carriedMetadata(object, own, kind.marks, kind.ownAnnotations);
 }
 
@@ -72,6 +78,12 @@ export function seenMetadata(twin: ObjectMeta, wanted: TwinMetadata): TwinMetada
     labels: pick(twin.labels ?? {}, concerns(wanted.labels)),
     annotations: pick(twin.annotations ?? {}, concerns(wanted.annotations)),
   };
+}
+
+/** Whether a twin is that of an earlier object of the name, and holds what is not the later one's. Older twins do not say whose they are. */
+export function isOfEarlier({ metadata }: KubeObject, uid: string | undefined): boolean {
+  const whose = metadata.labels?.[ORIGIN_UID_LABEL];
+  return whose !== undefined && uid !== undefined && whose !== uid;
 }
 
 /** Whether the object is a twin that this site's reflection keeps. */

@@ -111,6 +111,27 @@ describe("a TwinWriter", () => {
     assert.deepEqual(stored(api)?.spec, { fixed: 2, filledIn: "by the provider" });
   });
 
+  it("makes way for a later object of the name where the twin holds what was the earlier one's", async () => {
+    const api = new RemoteApi();
+    const lasting = { ...things, lasting: true };
+    const writer = new TwinWriter(api.client, lasting, (object) => isOwnTwin(object, "consumer"));
+    const ofUid = (uid: string): WantedTwin => {
+      const source = sourceOf({ a: 1 });
+      const object = { ...source, metadata: { ...source.metadata, uid } };
+      return { ...key, metadata: twinMetadata(lasting, object, contextOf()), body: { spec: { a: 1 } } };
+    };
+    await writerOf(api).align(undefined, wantedOf(sourceOf({ a: 1 })), never);
+    const first = stored(api)?.metadata.uid;
+    // One that does not say whose it is is the one that is there.
+    assert.equal((await writer.align(seen(api), ofUid("earlier"), never)).done, "Patched");
+    assert.equal((await writer.align(seen(api), ofUid("earlier"), never)).done, "Found");
+    assert.equal(stored(api)?.metadata.uid, first);
+    assert.equal((await writer.align(undefined, ofUid("later"), never)).done, "Deleted");
+    assert.equal((await writer.align(undefined, ofUid("later"), never)).done, "Created");
+    assert.equal((await writer.align(seen(api), ofUid("latest"), never)).done, "Deleted");
+    assert.equal(stored(api), undefined);
+  });
+
   it("asks for less where the provider has not to give all, and asks once", async () => {
     const api = new RemoteApi();
     const modest = {

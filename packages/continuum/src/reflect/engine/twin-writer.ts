@@ -1,9 +1,10 @@
 import { createHash } from "node:crypto";
+import { ORIGIN_UID_LABEL } from "@fjord/api";
 import { apiVersionOf, type KubeObject } from "@fjord/base";
 import { isAlreadyExists, isConflict, isInvalid, isNotFound, type KubeClient } from "@fjord/kube";
 import type { Body, ReflectedKind } from "../reflected-kind.ts";
 import { covers, difference } from "./difference.ts";
-import { seenMetadata, type TwinMetadata } from "./twin-metadata.ts";
+import { isOfEarlier, seenMetadata, type TwinMetadata } from "./twin-metadata.ts";
 
 /** What a twin is to be. */
 export interface WantedTwin {
@@ -48,6 +49,8 @@ export class TwinWriter<T extends KubeObject> {
   async align(twin: T | undefined, wanted: WantedTwin | undefined, signal: AbortSignal): Promise<Alignment<T>> {
     if (wanted === undefined) return twin === undefined ? { done: "None" } : await this.remove(twin, signal);
     if (twin?.metadata.deletionTimestamp !== undefined) return { done: "Leaving" };
+    // Its end brings the next one's turn.
+    if (twin !== undefined && isEarlier(twin, wanted)) return await this.remove(twin, signal);
     return twin === undefined
       ? await this.#create(wanted, signal, STEPS)
       : await this.#correct(twin, wanted, signal, STEPS);
@@ -94,6 +97,7 @@ export class TwinWriter<T extends KubeObject> {
     if (!this.#isOwn(found)) return { done: "Collision" };
     // Made by an earlier run, before the watch could show it.
     if (found.metadata.deletionTimestamp !== undefined) return { done: "Leaving" };
+    if (isEarlier(found, wanted)) return await this.remove(found, signal);
     return await this.#correct(found, wanted, signal, steps - 1);
   }
 
@@ -148,6 +152,10 @@ export class TwinWriter<T extends KubeObject> {
   #seen(twin: T, { metadata, body }: WantedTwin): Body {
     return { metadata: seenMetadata(twin.metadata, metadata), ...this.#kind.seen(twin, body) };
   }
+}
+
+function isEarlier(twin: KubeObject, { metadata }: WantedTwin): boolean {
+  return isOfEarlier(twin, metadata.labels[ORIGIN_UID_LABEL]);
 }
 
 function asFields({ metadata, body }: WantedTwin): Body {
