@@ -41,6 +41,12 @@ const refused: [string, PodSpec, GuestPrivilege | undefined][] = [
   ["a process of the host", as({ windowsOptions: { hostProcess: true } }), "privileged"],
   ["a priority class", pod({ priorityClassName: "system-node-critical" }), "priority"],
   ["a priority", pod({ priority: 5 }), "priority"],
+  [
+    "to be on nodes that are to be empty",
+    pod({ tolerations: [{ key: "node.kubernetes.io/unschedulable", operator: "Exists" }] }),
+    "tolerations",
+  ],
+  ["to be on nodes that are other sites", pod({ tolerations: [{ key: "fjord.dev/virtual-node" }] }), "tolerations"],
   ["to go everywhere", pod({ tolerations: [{ operator: "Exists" }] }), "tolerations"],
   [
     "the control plane's nodes",

@@ -82,12 +82,16 @@ function placeViolations(spec: PodSpec): [GuestPrivilege, string][] {
   if (spec.priorityClassName || (spec.priority ?? 0) > 0)
     found.push(["priority", "a priority over the provider's own pods"]);
   if ((spec.resourceClaims?.length ?? 0) > 0) found.push(["resourceClaims", "claims of devices"]);
-  const isReserved = (key: string | undefined) =>
-    key === undefined || key === "" || key.startsWith("node-role.kubernetes.io/");
-  if (spec.tolerations?.some(({ key }) => isReserved(key))) {
+  if (spec.tolerations?.some(({ key = "" }) => isReserved(key))) {
     found.push(["tolerations", "a toleration for nodes that the provider keeps for itself"]);
   }
   return found;
+}
+
+/** Nodes of a role, those that are to be empty, and those that stand for other sites; without a key it means all. */
+function isReserved(taint: string): boolean {
+  const prefixes = ["node-role.kubernetes.io/", "fjord.dev/"];
+  return ["", "node.kubernetes.io/unschedulable"].includes(taint) || prefixes.some((each) => taint.startsWith(each));
 }
 
 /**
