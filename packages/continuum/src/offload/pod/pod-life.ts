@@ -199,7 +199,7 @@ export class PodLife {
 
   async #keepTokens(pod: Pod, shadow: ShadowPod, { site }: Place, work: Work): Promise<Result> {
     try {
-      const next = await this.#tokens.keep(pod, shadow, site.id, site.kube, work);
+      const next = await this.#tokens.keep(pod, shadow, site.kube, work);
       return next === undefined ? done() : againAfter(next);
     } catch (error) {
       if (error instanceof ApiError) this.#reports.tell(pod, "TokenMissing", describeError(error));

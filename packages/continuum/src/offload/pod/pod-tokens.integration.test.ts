@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { HOME_API_ANNOTATION } from "@fjord/api";
+import { HOME_API_ANNOTATION, ShadowPod } from "@fjord/api";
 import { Pod, Secret } from "@fjord/kube";
 import { kubernetesSkip } from "@fjord/testbed/testing";
 import { JumpingClock } from "../../test-jumping-clock.ts";
@@ -56,6 +56,20 @@ describe("tokens of the home API at another site", { skip: kubernetesSkip(), tim
     assert.ok(clock.now() < expiry(first), "the first one is still good");
     const second = await token(wanted.secret, (text) => text !== first);
     assert.equal(await userOf(second), `system:serviceaccount:${SHOP}:default`);
+
+    // The provider's garbage collector takes what was the first one's.
+    const there = { ...key, namespace: TWIN };
+    const before = await bed.provider.get(ShadowPod, there);
+    await bed.provider.delete(ShadowPod, there);
+    const shadow = await until<ShadowPod>(
+      bed.provider,
+      ShadowPod,
+      there,
+      (found) => found !== undefined && found.metadata.uid !== before.metadata.uid,
+    );
+    await until<Secret>(bed.provider, Secret, { name: wanted.secret, namespace: TWIN }, (found) =>
+      (found?.metadata.ownerReferences ?? []).some(({ uid }) => uid === shadow?.metadata.uid),
+    );
 
     await consumer.delete(Pod, key);
     await until<Pod>(consumer, Pod, key, (found) => found === undefined);

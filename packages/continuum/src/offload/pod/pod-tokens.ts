@@ -3,6 +3,14 @@ import { ConfigMap, isNotFound, type KubeClient, type Pod, Secret } from "@fjord
 import type { Home } from "../../home.ts";
 import { HOME_CA_CONFIG_MAP, wantedTokens, wantsHomeAuthority } from "./forge/index.ts";
 
+/** What a pod has been brought. */
+interface Kept {
+  /** Uid of the ShadowPod that it was brought to: what another one of the pod finds is nothing, or what is about to go with the first. */
+  readonly shadow: string;
+  /** When its tokens are to be renewed. */
+  readonly due: number;
+}
+
 const FIELD_MANAGER = "fjord-pods";
 /** Of a token's life; kubelets renew theirs at the same time. */
 const RENEWED_AT = 0.8;
@@ -14,41 +22,41 @@ const SOONEST_MS = 10_000;
  */
 export class PodTokens {
   readonly #home: Pick<Home, "client" | "clock" | "identity">;
-  /** By uid of the pod: when its tokens are to be renewed. */
-  readonly #renewals = new Map<string, number>();
-  /** Sites and namespaces that have the authority of the home API, as far as this process knows. */
-  readonly #authorities = new Set<string>();
+  /** By uid of the pod. */
+  readonly #kept = new Map<string, Kept>();
 
   constructor(home: Pick<Home, "client" | "clock" | "identity">) {
     this.#home = home;
   }
 
   forget(uid: string): void {
-    this.#renewals.delete(uid);
+    this.#kept.delete(uid);
   }
 
   /** Milliseconds until this is to be called again; undefined for a pod that wants nothing. */
   async keep(
     pod: Pod,
     shadow: ShadowPod,
-    site: string,
     client: KubeClient,
     work: { readonly signal: AbortSignal },
   ): Promise<number | undefined> {
-    const { namespace: twin = "" } = shadow.metadata;
-    if (wantsHomeAuthority(pod)) await this.#bringAuthority(pod, twin, site, client, work.signal);
     const wanted = wantedTokens(pod);
-    if (wanted.length === 0) return undefined;
+    const wantsAuthority = wantsHomeAuthority(pod);
+    if (wanted.length === 0 && !wantsAuthority) return undefined;
     const { clock, client: own } = this.#home;
     const { uid = "" } = pod.metadata;
-    const due = this.#renewals.get(uid) ?? 0;
-    if (due > clock.now()) return due - clock.now();
+    const { namespace: twin = "", uid: shadowUid = "" } = shadow.metadata;
+    const known = this.#kept.get(uid);
+    const isNew = known?.shadow !== shadowUid;
+    const left = isNew ? 0 : known.due - clock.now();
+    if (left > 0) return wanted.length === 0 ? undefined : left;
+    if (isNew && wantsAuthority) await this.#bringAuthority(pod, twin, client, work.signal);
     const ends = await Promise.all(wanted.map((token) => this.#bring(token, pod, shadow, client, work.signal)));
     // By the clock that dated them.
     const life = Math.min(...ends) - own.serverClock.now();
     const next = Math.max(SOONEST_MS, life * RENEWED_AT);
-    this.#renewals.set(uid, clock.now() + next);
-    return next;
+    this.#kept.set(uid, { shadow: shadowUid, due: clock.now() + next });
+    return wanted.length === 0 ? undefined : next;
   }
 
   /** Takes the pod's tokens back. Whatever is not reached here goes with the ShadowPod, a little later. */
@@ -96,14 +104,11 @@ export class PodTokens {
     return Date.parse(issued.expirationTimestamp);
   }
 
-  async #bringAuthority(pod: Pod, twin: string, site: string, client: KubeClient, signal: AbortSignal): Promise<void> {
-    const key = `${site}/${twin}`;
-    if (this.#authorities.has(key)) return;
+  async #bringAuthority(pod: Pod, twin: string, client: KubeClient, signal: AbortSignal): Promise<void> {
     const { namespace = "" } = pod.metadata;
     const { data } = await this.#home.client.get(ConfigMap, { name: "kube-root-ca.crt", namespace }, { signal });
     const labels = { [CONSUMER_LABEL]: this.#home.identity.id, [MANAGED_LABEL]: "pods" };
     const object = { metadata: { name: HOME_CA_CONFIG_MAP, namespace: twin, labels }, data: data ?? {} };
     await client.apply(ConfigMap, object, { fieldManager: FIELD_MANAGER, force: true, signal });
-    this.#authorities.add(key);
   }
 }

@@ -20,6 +20,7 @@ import {
   Node,
   type Pod,
   type Runnable,
+  type Secret,
   SharedCaches,
 } from "@fjord/kube";
 import type { Bed } from "@fjord/testbed";
@@ -310,7 +311,7 @@ export function newPod(name: string, more: Partial<NonNullable<Pod["spec"]>> = {
 }
 
 /** Resolves with the first state of the object that `is` says yes to; undefined stands for its absence. */
-export async function until<T extends Pod | ShadowPod | Contract>(
+export async function until<T extends Pod | ShadowPod | Contract | Secret>(
   client: KubeClient,
   kind: { readonly kind: string },
   key: { name: string; namespace: string },
