@@ -128,7 +128,8 @@ export class RemoteBackend implements KubeletBackend {
       found === undefined ||
       !isThis(found, this.#options.node, uid) ||
       found.twinNamespace === undefined ||
-      remote === undefined
+      remote === undefined ||
+      this.#options.pods.isPreceded?.(found)
     )
       throw new GuestMissing({ pod: `${namespace}/${pod}`, node: this.#options.node });
     return { remote, key: { name: pod, namespace: found.twinNamespace } };

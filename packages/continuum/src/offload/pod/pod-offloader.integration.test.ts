@@ -5,7 +5,9 @@ import { systemClock } from "@fjord/base";
 import { CoreEvent, Node, Pod, Secret } from "@fjord/kube";
 import { isTerminal } from "@fjord/node/pod-status";
 import { kubernetesSkip } from "@fjord/testbed/testing";
+import type { OffloadedPod } from "../../offloaded-pods.ts";
 import { eventually } from "../namespace/test-eventually.ts";
+import type { PodOffloader } from "./pod-offloader.ts";
 import { OFFLOADED_CONDITION } from "./status/index.ts";
 import { CONSUMER, isReady, newPod, type PodBed, PROVIDER, SHOP, startPodBed, TWIN, until } from "./test-pod-bed.ts";
 
@@ -323,6 +325,24 @@ describe("a pod on a virtual node", { skip: kubernetesSkip(), timeout: 180_000 }
     assert.notEqual(guest.metadata.uid, first.metadata.uid);
     assert.equal(guest.metadata.labels?.[ORIGIN_UID_LABEL], second.metadata.uid);
     await remove("again");
+  });
+
+  it("is told from an earlier one of its name, whose guest has yet to end", async () => {
+    const { consumer, provider } = bed;
+    await bed.end("offloader");
+    const offloader = bed.begin("offloader") as PodOffloader;
+    const found = () => offloader.get(SHOP, "heir");
+    await run(newPod("heir"));
+    assert.equal(offloader.isPreceded(found() as OffloadedPod), false);
+    await provider.patch(Pod, away("heir"), "merge", { metadata: { finalizers: ["example.com/stay"] } });
+    await consumer.delete(Pod, home("heir"), { gracePeriodSeconds: 0 });
+    const second = await consumer.create(Pod, newPod("heir"));
+    await eventually(async () => found()?.pod.metadata.uid === second.metadata.uid);
+    assert.equal(offloader.isPreceded(found() as OffloadedPod), true);
+    await provider.patch(Pod, away("heir"), "merge", { metadata: { finalizers: null } });
+    await until<Pod>(consumer, Pod, home("heir"), isReady);
+    assert.equal(offloader.isPreceded(found() as OffloadedPod), false);
+    await remove("heir");
   });
 
   it("waits for a provider that is away, and goes on when it is back", async () => {

@@ -109,6 +109,11 @@ export class PodOffloader implements OffloadedPods, Runnable {
     return this.#pods.get(namespace, name);
   }
 
+  isPreceded({ pod: { metadata }, node, twinNamespace = "" }: OffloadedPod): boolean {
+    const remote = this.#remotes.get(node.site);
+    return remote?.hasAnothers(metadata.uid ?? "", twinNamespace, metadata.name ?? "") ?? false;
+  }
+
   onNode(node: string): readonly OffloadedPod[] {
     return this.#pods.onNode(node);
   }

@@ -69,6 +69,12 @@ export class RemotePods {
     return this.#shadows.get({ namespace, name });
   }
 
+  /** Whether the pod of that name there is another one's than the own pod's. */
+  hasAnothers(originUid: string, namespace: string, name: string): boolean {
+    const guest = this.#guests.get({ namespace, name });
+    return guest !== undefined && originOfGuest(guest) !== originUid;
+  }
+
   shadows(): ShadowPod[] {
     return this.#shadows.list();
   }
