@@ -157,17 +157,23 @@ function addFlowMarks(
   chains.set("begun", { hook: hook(FLOW_PRIORITIES.unmark), rules: [`iifname ${names} ${OPENING} ct mark set 0`] });
 }
 
-/** Gateways ask each other how links are. The source can be none but the peer's own, by WireGuard. */
+/**
+ * Gateways ask each other how links are. The source can be none but the peer's own: by WireGuard where it comes over a link, and what comes by any other way with such an
+ * address, of a pod, of the node or of a neighbour, ends before anybody hears it. Of the node's own processes only the one that has the port is heard.
+ */
 function addProbe(addresses: readonly string[], chains: Map<string, TableChain>): void {
   const [own, gateways] = [`{ ${addresses.join(", ")} }`, `{ ${LINK_RANGES.map(formatRange).join(", ")} }`];
   const before = (name: string, ...rules: string[]) =>
     chains.set(name, { rules: [...rules, ...(chains.get(name)?.rules ?? [])] });
   const [arriving, leaving] = [`ip6 saddr ${gateways} ip6 daddr ${own}`, `ip6 saddr ${own} ip6 daddr ${gateways}`];
+  const probe = `udp sport ${PROBE_PORT} udp dport ${PROBE_PORT} accept`;
   // Where nobody listens just now, the kernel says so, and thereby that the link is well: WireGuard counts it. Nobody has to read it, and before connections are
   // tracked nobody knows what it answers: it ends here, and is no packet that was denied.
   const unheard = "icmpv6 type destination-unreachable";
-  before("arrive6", `${arriving} udp dport ${PROBE_PORT} accept`, `${arriving} ${unheard} drop`);
-  before("leave6", `${leaving} udp dport ${PROBE_PORT} accept`, `${leaving} ct state related ${unheard} accept`);
+  before("arrive6", `${arriving} ${probe}`, `${arriving} ${unheard} drop`);
+  before("leave6", `${leaving} ${probe}`, `${leaving} ct state related ${unheard} accept`);
+  const { hook = "", rules = [] } = chains.get("arrive") ?? {};
+  chains.set("arrive", { hook, rules: [...rules, `ip6 saddr ${gateways} drop`, `ip6 daddr ${gateways} drop`] });
 }
 
 /**
