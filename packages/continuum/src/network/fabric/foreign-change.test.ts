@@ -25,7 +25,7 @@ describe("What nft tells of changes", () => {
 
 describe("What ip tells of changes", () => {
   const prefix = "fjord";
-  it("is known where a route, a rule or an interface of Fjord's goes", () => {
+  it("is known where a route, a rule, an interface or an address of Fjord's goes", () => {
     for (const line of [
       "Deleted 240.0.0.0/16 dev fjord0 table 7443 proto 174 scope link ",
       "Deleted unreachable 240.0.0.0/16 dev lo table 7444 proto 175 metric 4294967295 ",
@@ -34,12 +34,14 @@ describe("What ip tells of changes", () => {
       "Deleted 7427:\tfrom all fwmark 0x70/0x70 lookup 7427",
       "Deleted 5: fjord0: <POINTOPOINT> mtu 1380 qdisc noop state DOWN group default ",
       "Deleted 5: fjordx: <BROADCAST> mtu 1380 qdisc noop state DOWN group default ",
+      "Deleted 5: fjord0    inet6 fd66:6a70::1/32 scope global ",
     ])
       assert.equal(isTaken(line, prefix), true, line);
     for (const line of [
       "240.0.0.0/16 dev fjord0 table 7443 proto 174 scope link ",
       "Deleted 10.1.0.0/24 via 192.0.2.1 dev eth0 ",
       "Deleted 5: veth0@if3: <BROADCAST> mtu 1500 ",
+      "Deleted 2: eth0    inet6 2001:db8::9/64 scope global dynamic ",
       "Deleted 32766:\tfrom all lookup main",
     ])
       assert.equal(isTaken(line, prefix), false, line);

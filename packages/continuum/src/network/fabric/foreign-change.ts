@@ -29,12 +29,12 @@ const TABLES = [LINK_ROUTES, WAY_ROUTES, HEIR_ROUTES].flatMap((numbers) =>
   Array.from({ length: MOST_LANES }, (_, lane) => tableOf(numbers, lane)),
 );
 
-/** Whether a line of `ip monitor` says that something of Fjord's was taken away: a route, a rule or an interface. */
+/** Whether a line of `ip monitor` says that something of Fjord's was taken away: a route, a rule, or an interface or its address. */
 export function isTaken(line: string, interfacePrefix: string): boolean {
   if (!line.startsWith("Deleted ")) return false;
   return (
     TABLES.some((table) => line.includes(` table ${table} `) || line.startsWith(`Deleted ${table}:`)) ||
-    new RegExp(`^Deleted \\d+: ${interfacePrefix}(\\d+|x):`).test(line)
+    new RegExp(`^Deleted \\d+: ${interfacePrefix}(\\d+|x)(:| +inet6? .* scope global)`).test(line)
   );
 }
 

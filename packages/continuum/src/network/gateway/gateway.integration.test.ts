@@ -524,6 +524,8 @@ describe("A link between sites with the same addresses", { skip }, () => {
           "7443",
         ),
       () => namespaces.ip("a-gw", "rule", "delete", "preference", "7443"),
+      () => namespaces.ip("a-gw", "link", "set", "dev", name, "down"),
+      () => namespaces.ip("a-gw", "link", "set", "dev", name, "mtu", "1280"),
       () => namespaces.ip("a-gw", "link", "delete", name),
     ];
     for (const damage of damages) {

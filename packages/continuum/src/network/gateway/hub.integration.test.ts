@@ -263,6 +263,13 @@ describe("A link between two sites that cannot meet, through a third", { skip },
     for (const site of ["a", "b"] as const) assert.deepEqual(await gateways[site].check(), []);
   });
 
+  it("has its address put back where others take it away", async () => {
+    await namespaces.ip("h-gw", "-4", "address", "flush", "dev", `${prefixOf("h")}0`);
+    const drift = await gateways.h.check();
+    assert.ok(drift.includes(`interface ${prefixOf("h")}0 has no address ${relayAddress("h")}`), String(drift));
+    assert.deepEqual(await gateways.h.check(), []);
+  });
+
   it("says where the third is none, and is taken away again", async () => {
     await apply("a", spoke("a", "nobody"));
     assert.match((await faultOf("a", "b")) ?? "", /there is no link with site nobody/);

@@ -180,11 +180,13 @@ export class LaneInterfaces {
   async drift(fabric: Fabric): Promise<string[]> {
     const there = new Set(await this.#made.names());
     const drift: string[] = [];
-    for (const { name, lane } of fabric.interfaces) {
+    for (const each of fabric.interfaces) {
+      const { name, lane } = each;
       if (!there.has(name)) {
         drift.push(`interface ${name} is gone`);
         continue;
       }
+      drift.push(...(await this.#made.drift(fabric, each)));
       const seen = await this.#devices
         .device(name)
         .get()

@@ -131,6 +131,7 @@ describe("A link of two lanes", { skip: networkSkip() }, () => {
     for (const damage of [
       ["rule", "delete", "preference", "7421"],
       ["route", "delete", "240.0.0.0/16", "table", "7421"],
+      ["-6", "address", "flush", "dev", `${sites.prefixOf("a")}1`, "scope", "global"],
     ]) {
       await namespaces.ip("a-gw", ...damage);
       assert.ok(((await gateways.a?.check()) ?? []).length > 0, damage.join(" "));

@@ -21,6 +21,8 @@ export class MadeInterfaces {
   readonly #logger: Logger;
   /** By name: what was made of those that nobody uses yet. */
   readonly #prepared = new Map<string, string>();
+  /** Names of those by which peers are probed: a node may have no IPv6. */
+  readonly #probing = new Set<string>();
 
   constructor({ network, prefix, devices, logger }: MadeInterfacesOptions) {
     this.#network = network;
@@ -77,6 +79,19 @@ export class MadeInterfaces {
     else await this.#network.ip("-4", "address", "replace", `${own}/${RELAY_RANGE.length}`, "dev", name);
   }
 
+  /** What one that is there is not as it was brought, in words. */
+  async drift({ mtu, relayAddress: relay }: Fabric, each: FabricInterface): Promise<string[]> {
+    const { name, lane, linkAddress: own } = each;
+    const [seen] = JSON.parse(await this.#network.ip("-json", "address", "show", "dev", name)) as InterfaceJson[];
+    const addresses = [this.#probing.has(name) && own, lane === 0 && relay].filter((each) => typeof each === "string");
+    const has = (address: string) => seen?.addr_info.some(({ local }) => local === address);
+    return [
+      ...(seen?.flags.includes("UP") ? [] : [`interface ${name} is down`]),
+      ...(seen?.mtu === mtu ? [] : [`packets of interface ${name} are of another size`]),
+      ...addresses.filter((each) => !has(each)).map((each) => `interface ${name} has no address ${each}`),
+    ];
+  }
+
   /** But not what is made for later. */
   async removeOthers(wanted: Fabric["interfaces"]): Promise<void> {
     for (const name of await this.names())
@@ -109,8 +124,19 @@ export class MadeInterfaces {
 
   /** Links work without it, as on nodes whose IPv6 is switched off; only nobody knows then how well. */
   async #bringLinkAddress(name: string, address: string): Promise<void> {
-    await this.#network.ip("-6", "address", "replace", address, "dev", name, "nodad").catch((error: unknown) => {
+    this.#probing.delete(name);
+    try {
+      await this.#network.ip("-6", "address", "replace", address, "dev", name, "nodad");
+      this.#probing.add(name);
+    } catch (error) {
       this.#logger.warn("links are not probed on this node", { reason: describeError(error) });
-    });
+    }
   }
+}
+
+/** What `ip -json address show` says of one. */
+interface InterfaceJson {
+  readonly flags: readonly string[];
+  readonly mtu: number;
+  readonly addr_info: readonly { readonly local: string }[];
 }
