@@ -31,8 +31,9 @@ export class NetlinkTalk<Event> {
 
   /** The next that the kernel says; rejects where there will be none. */
   async next(): Promise<Event | NetlinkError> {
-    const said = await Promise.race([this.#events.next(), this.ended.then(() => undefined)]);
-    if (said === undefined || said.done) throw new Error(await this.ended);
+    // What the process prints ends with it. Whoever waited for that end beside each event would be remembered there until it comes.
+    const said = await this.#events.next();
+    if (said.done) throw new Error(await this.ended);
     return said.value;
   }
 
