@@ -21,6 +21,7 @@ describe("A gateway that is kept at what its source says", () => {
   let isLate: boolean;
   let changed: () => void;
   let invite: (siteId: string) => void;
+  let follows: boolean;
   let told: (reports: readonly LinkReport[]) => Promise<void>;
   let clock: ManualClock;
   let stop: AbortController;
@@ -46,7 +47,7 @@ describe("A gateway that is kept at what its source says", () => {
     [done, complaints, fails, state, told] = [[], [], undefined, testState(1), async () => {}];
     [way, seenMtu, mtus, reports] = [undefined, undefined, [], []];
     [answers, silent] = [new Map(), []];
-    [heirOf, fenced, inherits, isLate] = [undefined, "", undefined, false];
+    [heirOf, fenced, inherits, isLate, follows] = [undefined, "", undefined, false, true];
     [unanswered, silentRanges] = [[], undefined];
     clock = new ManualClock();
     stop = new AbortController();
@@ -65,7 +66,10 @@ describe("A gateway that is kept at what its source says", () => {
         check: async () => act("check").then(() => []),
         denied: { in: 3, out: 1, beyond: 0 },
         tend: async () => act("tend").then(() => reports),
-        invited: (siteId) => void done.push(`invited by ${siteId}`),
+        invited: (siteId) => {
+          done.push(`invited by ${siteId}`);
+          return follows;
+        },
         moved: async () => {},
         forget: () => void done.push("forget"),
         remove: async () => act("remove"),
@@ -459,6 +463,17 @@ describe("A gateway that is kept at what its source says", () => {
     invite("peer0");
     await clock.advance(0);
     assert.deepEqual(done.splice(0), ["invited by peer0", "tend"]);
+  });
+
+  it("looks after no links because a peer says again and again that it tries the direct way", async () => {
+    await seconds(1);
+    done.splice(0);
+    follows = false;
+    for (let i = 0; i < 100; i++) {
+      invite("peer0");
+      await clock.advance(5);
+    }
+    assert.deepEqual(new Set(done.splice(0)), new Set(["invited by peer0"]));
   });
 
   it("is left alone where only nobody hears of it", async () => {

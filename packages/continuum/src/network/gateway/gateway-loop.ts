@@ -202,8 +202,8 @@ export class GatewayLoop {
     probe.onLate(() => this.#wake.abort());
     if (lane === 0)
       probe.onInvited((siteId) => {
-        gateway.invited(siteId);
-        this.#wake.abort();
+        // It may say so two hundred times a second, and all links are looked after each time.
+        if (gateway.invited(siteId)) this.#wake.abort();
       });
     return probe;
   }

@@ -187,10 +187,10 @@ export class Gateway {
     return { ...this.#firewall.denied, beyond: this.#flows.refused };
   }
 
-  /** A peer says over its link that it tries the direct way now: of two behind NATs both have to. */
-  invited(siteId: string): void {
+  /** A peer says over its link that it tries the direct way now: of two behind NATs both have to. Whether this end does so too. */
+  invited(siteId: string): boolean {
     const checked = this.#applied?.fabric.peers.get(siteId)?.checked;
-    if (checked !== undefined) this.#interfaces.invited(checked);
+    return checked !== undefined && this.#interfaces.invited(checked);
   }
 
   /** The interfaces that packets of a peer take here, and its ranges as they are called here; undefined where it has no link on this node. */

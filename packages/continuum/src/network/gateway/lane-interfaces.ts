@@ -170,10 +170,10 @@ export class LaneInterfaces {
     }
   }
 
-  /** A peer says over its link that it tries the direct way now. */
-  invited(checked: CheckedPeer): void {
+  /** A peer says over its link that it tries the direct way now. Whether this end does so too. */
+  invited(checked: CheckedPeer): boolean {
     const peers = this.#peersOf(0);
-    peers.paths.invited(peers.met(checked));
+    return peers.paths.invited(peers.met(checked));
   }
 
   /** What is not as it shall be, in words. */

@@ -88,10 +88,11 @@ export class PathChoice {
     return this.#tryBetter(sight);
   }
 
-  /** The peer tries the direct way now. */
-  invited(now: number): void {
-    if (this.#way === "direct" || this.isTrying || now - this.#triedAt < SHORTEST_WAIT_MS) return;
+  /** The peer tries the direct way now. Whether this end does so too. */
+  invited(now: number): boolean {
+    if (this.#way === "direct" || this.isTrying || now - this.#triedAt < SHORTEST_WAIT_MS) return false;
     this.#begin("direct", now, 1);
+    return true;
   }
 
   /** Something has become known of where the peer is, or who leads there: better ways are worth a trial soon. */

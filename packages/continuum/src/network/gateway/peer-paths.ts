@@ -131,9 +131,9 @@ export class PeerPaths {
   }
 
   /** The peer says that it tries the direct way now. */
-  invited(checked: CheckedPeer): void {
-    if (placesOf(checked).length === 0) return;
-    this.#watched.get(checked.publicKey)?.choice.invited(steadyNow(this.#clock));
+  invited(checked: CheckedPeer): boolean {
+    if (placesOf(checked).length === 0) return false;
+    return this.#watched.get(checked.publicKey)?.choice.invited(steadyNow(this.#clock)) ?? false;
   }
 
   /** A peer that has another key is where it was, and met as it was. */
