@@ -42,8 +42,8 @@ export class Gateway {
   readonly #hiddenFlows: HiddenFlows;
   /** Whether a peer can be behind a hub. */
   readonly #canNest: boolean;
-  /** What peers do not know. */
-  readonly #secret: () => Promise<string>;
+  /** What peers do not know, nor pods of this node, which may be theirs: the key by which this process began. */
+  #secret: string | undefined;
   readonly #serial = new Serial();
   #applied:
     | {
@@ -66,8 +66,6 @@ export class Gateway {
     this.#routes = new RouteTable(network, LINK_ROUTES);
     this.#hiddenFlows = new HiddenFlows({ network, logger });
     this.#canNest = wireguard !== "kernel";
-    let secret: Promise<string> | undefined;
-    this.#secret = () => (secret ??= network.bootId());
   }
 
   /**
@@ -126,7 +124,8 @@ export class Gateway {
     const carrier = await this.#interfaces.choose(isNested(state));
     const isKnown = this.#applied?.privateKey === privateKey && this.#applied.carrier === carrier;
     const before = isKnown ? this.#applied?.fabric : undefined;
-    const options = { interfacePrefix: this.#prefix, canNest: this.#canNest, secret: await this.#secret() };
+    this.#secret ??= privateKey;
+    const options = { interfacePrefix: this.#prefix, canNest: this.#canNest, secret: this.#secret };
     const fabric = fabricOf(state, options, before);
     if (Buffer.from(privateKey, "base64").length !== 32)
       throw new InvalidNetworkState({ reason: "the private key is not one of WireGuard" });

@@ -10,6 +10,7 @@ import {
   FLOWS_TABLE,
   type FlowBound,
   flowBound,
+  flowMark,
   flowSets,
   flowTable,
   REMOVED_FLOWS,
@@ -504,6 +505,15 @@ describe("A peer with a good key that sends whatever it likes", { skip, timeout:
       for (const proto of ["tcp", "udp"] as const)
         assert.equal(await pods.b1?.ask("240.0.0.11", { proto }), "240.0.0.21");
       assert.equal(await pods.a1?.ask("198.18.0.2"), "198.18.0.1", "the node's own");
+    });
+
+    it("cannot know what stands for it, and choose an id for which the same stands: also where a guest of its reads all that pods of the node can", async () => {
+      const boot = (await readFile("/proc/sys/kernel/random/boot_id", "utf8")).trim();
+      const map = await namespaces.run("a-gw", "nft", "-j", "list", "map", "inet", "fjord", "from4-16");
+      const { nftables } = JSON.parse(map) as { nftables: readonly { map?: { elem: readonly [string, number][] } }[] };
+      const marks = new Map(nftables.flatMap((each) => each.map?.elem ?? []));
+      assert.equal(marks.size, 3, map);
+      for (const known of ["", boot]) assert.notEqual(marks.get("240.1.0.0"), flowMark("c", known));
     });
 
     it("has what it closed forgotten soon, which the kernel counts no longer", async () => {

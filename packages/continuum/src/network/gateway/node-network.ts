@@ -1,6 +1,6 @@
 import { type ChildProcess, type ChildProcessWithoutNullStreams, type StdioOptions, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { type FileHandle, open, readFile, rm } from "node:fs/promises";
+import { type FileHandle, open, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -78,11 +78,6 @@ export class NodeNetwork {
   async rememberedFlows(): Promise<number | undefined> {
     const text = await this.#run(["cat", "/proc/sys/net/netfilter/nf_conntrack_max"]).catch(() => "");
     return Number(text) || undefined;
-  }
-
-  /** Another one each time that the machine starts, which only who is on it knows. */
-  async bootId(): Promise<string> {
-    return (await readFile("/proc/sys/kernel/random/boot_id", "utf8").catch(() => randomUUID())).trim();
   }
 
   async #listed(table: string, ...options: readonly string[]): Promise<string | undefined> {
