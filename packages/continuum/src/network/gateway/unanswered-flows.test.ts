@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { describe, it } from "node:test";
 import { type LogFields, silentLogger } from "@fjord/base";
 import { ManualClock } from "@fjord/base/testing";
@@ -19,6 +20,29 @@ describe("Connections that a silent peer has not answered", () => {
     assert.ok(!is({ to: flow.answersFrom }), "it was begun to there");
     assert.ok(!is({ protocol: 17 }), "Kubernetes sees to these");
     assert.ok(!is({ answersFrom: number("10.42.1.2") }), "it is elsewhere");
+  });
+
+  it("are looked for before each that was led there tries again, also where a node's rules take seconds to follow", async () => {
+    const clock = new ManualClock();
+    const [looks, began, ended] = [[] as number[], clock.now(), [] as Promise<unknown>[]];
+    const network = {
+      talk: () => {
+        looks.push(clock.now() - began);
+        const child = spawn("false");
+        ended.push(once(child, "close"));
+        return child;
+      },
+    };
+    const flows = new UnansweredFlows({ network, clock, logger: silentLogger });
+    flows.keep(["240.0.0.0/16"]);
+    for (let i = 0; i < 60; i++) {
+      await clock.advance(100);
+      await Promise.all(ended);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    await flows.close();
+    const gaps = [...looks, 6_000].map((at, i) => at - (looks[i - 1] ?? 0));
+    assert.ok(Math.max(...gaps) < 1_000, `${looks}`);
   });
 
   it("are looked for several times after a link has fallen silent, and no more once it is heard", async () => {

@@ -12,9 +12,9 @@ export interface UnansweredFlowsOptions {
 
 /**
  * How long after a link has fallen silent they are looked for. Endpoints leave Services meanwhile, and until the node's own rules follow, whoever tries again is led
- * there again.
+ * there again: TCP does so after one second, and by then it is to be forgotten, where rules take some seconds, too.
  */
-const AFTER_MS = [200, 600, 1_200, 2_500, 5_000, 10_000, 20_000, 40_000, 80_000] as const;
+const AFTER_MS = [200, 600, 1_200, 2_100, 3_000, 3_900, 4_800, 5_700, 10_000, 20_000, 40_000, 80_000] as const;
 const TCP = 6;
 
 /**
