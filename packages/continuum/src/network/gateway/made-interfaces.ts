@@ -21,8 +21,8 @@ export class MadeInterfaces {
   readonly #logger: Logger;
   /** By name: what was made of those that nobody uses yet. */
   readonly #prepared = new Map<string, string>();
-  /** Names of those by which peers are probed: a node may have no IPv6. */
-  readonly #probing = new Set<string>();
+  /** By name: whether peers are probed by it. A node may have no IPv6. */
+  readonly #probing = new Map<string, boolean>();
 
   constructor({ network, prefix, devices, logger }: MadeInterfacesOptions) {
     this.#network = network;
@@ -61,15 +61,10 @@ export class MadeInterfaces {
     return isPrepared;
   }
 
-  async bringUp(
-    { mtu, lanes }: Pick<Fabric, "mtu" | "lanes">,
-    { name, lane, linkAddress: own }: FabricInterface,
-  ): Promise<void> {
+  async bringUp({ mtu, lanes }: Pick<Fabric, "mtu" | "lanes">, each: FabricInterface): Promise<void> {
+    const { name, linkAddress: own } = each;
     await this.#network.ip("link", "set", "dev", name, "mtu", String(mtu), "up");
-    await Promise.all([
-      own !== undefined && this.#bringLinkAddress(name, `${own}/${linkRange(lane).length}`),
-      lanes > 1 && this.#allowDetours(name),
-    ]);
+    await Promise.all([own !== undefined && this.#bringLinkAddress(each, own), lanes > 1 && this.#allowDetours(name)]);
   }
 
   /** With the way to all that are behind hubs, as a hub itself needs it. */
@@ -82,8 +77,10 @@ export class MadeInterfaces {
   /** What one that is there is not as it was brought, in words. */
   async drift({ mtu, relayAddress: relay }: Fabric, each: FabricInterface): Promise<string[]> {
     const { name, lane, linkAddress: own } = each;
+    // The node may have IPv6 by now.
+    if (this.#probing.get(name) === false && own !== undefined) await this.#bringLinkAddress(each, own);
     const [seen] = JSON.parse(await this.#network.ip("-json", "address", "show", "dev", name)) as InterfaceJson[];
-    const addresses = [this.#probing.has(name) && own, lane === 0 && relay].filter((each) => typeof each === "string");
+    const addresses = [this.#probing.get(name) && own, lane === 0 && relay].filter((each) => typeof each === "string");
     const has = (address: string) => seen?.addr_info.some(({ local }) => local === address);
     return [
       ...(seen?.flags.includes("UP") ? [] : [`interface ${name} is down`]),
@@ -123,13 +120,15 @@ export class MadeInterfaces {
   }
 
   /** Links work without it, as on nodes whose IPv6 is switched off; only nobody knows then how well. */
-  async #bringLinkAddress(name: string, address: string): Promise<void> {
-    this.#probing.delete(name);
+  async #bringLinkAddress({ name, lane }: FabricInterface, own: string): Promise<void> {
+    const before = this.#probing.get(name);
+    const address = `${own}/${linkRange(lane).length}`;
     try {
       await this.#network.ip("-6", "address", "replace", address, "dev", name, "nodad");
-      this.#probing.add(name);
+      this.#probing.set(name, true);
     } catch (error) {
-      this.#logger.warn("links are not probed on this node", { reason: describeError(error) });
+      this.#probing.set(name, false);
+      if (before !== false) this.#logger.warn("links are not probed on this node", { reason: describeError(error) });
     }
   }
 }
