@@ -18,7 +18,12 @@ export async function knownPlaces(client: KubeClient, signal: AbortSignal): Prom
     listed(client, Contract, signal),
     listed(client, Peering, signal),
   ]);
-  return { sites, virtualNodes, contracts, peerings };
+  return { sites, virtualNodes: virtualNodes.filter(hasItsNode), contracts, peerings };
+}
+
+/** Not where a machine of the cluster has its name: that one's pods are here. */
+function hasItsNode({ status }: VirtualNode): boolean {
+  return getCondition(status?.conditions, "Ready")?.reason !== "NodeNameTaken";
 }
 
 /** Nothing where somebody may not look at sites: what they may do otherwise, they may do without names. */

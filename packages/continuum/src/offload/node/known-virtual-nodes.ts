@@ -1,9 +1,12 @@
 import { Contract, VirtualNode } from "@fjord/api";
-import type { Cache, SharedCaches } from "@fjord/kube";
+import { type Cache, hasFinalizer, type SharedCaches } from "@fjord/kube";
 import type { SiteId } from "../../site-identity.ts";
 import type { KnownVirtualNode, VirtualNodes } from "../../virtual-nodes.ts";
 
-/** The own site's virtual nodes, as its VirtualNode and Contract objects say. */
+/** What a VirtualNode has from before its Node is made, and not where a Node of its name is somebody else's. */
+export const NODE_FINALIZER = "fjord.dev/virtual-node";
+
+/** The own site's virtual nodes, as its VirtualNode and Contract objects say: those whose Node is theirs. */
 export class KnownVirtualNodes implements VirtualNodes {
   readonly #nodes: Cache<VirtualNode>;
   readonly #contracts: Cache<Contract>;
@@ -28,11 +31,17 @@ export class KnownVirtualNodes implements VirtualNodes {
 
   get(name: string): KnownVirtualNode | undefined {
     const object = this.#nodes.get({ name });
+    return object && hasFinalizer(object, NODE_FINALIZER) ? this.#known(object) : undefined;
+  }
+
+  /** Also one that has no Node: of its name somebody else's may be, whose pods are none of its own. */
+  wished(name: string): KnownVirtualNode | undefined {
+    const object = this.#nodes.get({ name });
     return object && this.#known(object);
   }
 
   list(): readonly KnownVirtualNode[] {
-    return this.#nodes.list().flatMap((object) => this.#known(object) ?? []);
+    return this.#nodes.list().flatMap(({ metadata }) => this.get(metadata.name ?? "") ?? []);
   }
 
   at(site: SiteId): readonly KnownVirtualNode[] {

@@ -1,6 +1,15 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { Contract, FORCE_REMOVE_ANNOTATION, Peering, SITE_LABEL, Site, VirtualNode } from "@fjord/api";
+import {
+  Contract,
+  FORCE_REMOVE_ANNOTATION,
+  newObject,
+  Peering,
+  ShadowPod,
+  SITE_LABEL,
+  Site,
+  VirtualNode,
+} from "@fjord/api";
 import type { Kind, KubeObject } from "@fjord/base";
 import { DaemonSet, isNotFound, type KubeClient, Lease, Node, Pod, PodDisruptionBudget, Secret } from "@fjord/kube";
 import { Continuum, fjord } from "@fjord/testbed/agents";
@@ -244,30 +253,44 @@ describe("a virtual node and those who rule over it", { skip: kubernetesSkip(), 
     } as VirtualNode);
   };
 
-  test("a Node of the same name that is not Fjord's is never touched", async () => {
+  test("a Node of the same name that is not Fjord's is never touched, nor are its pods", async () => {
     await client.create(Node, { apiVersion: "v1", kind: "Node", metadata: { name: "theirs", labels: { own: "1" } } });
-    await client.create(Pod, {
-      apiVersion: "v1",
-      kind: "Pod",
-      metadata: { name: "theirs", namespace: "default" },
-      spec: { nodeName: "theirs", containers: [{ name: "main", image: "example.com/web:1" }] },
-    });
+    const places = ["default", "shop"].map((namespace) => ({ name: "theirs", namespace }));
+    for (const metadata of places) {
+      const spec = { nodeName: "theirs", containers: [{ name: "main", image: "example.com/web:1" }] };
+      await client.create(Pod, { apiVersion: "v1", kind: "Pod", metadata, spec });
+    }
     await another("theirs");
     await eventually("VirtualNode that says so", async () => {
       const { status } = await client.get(VirtualNode, { name: "theirs" });
       return status?.conditions?.[0]?.reason === "NodeNameTaken";
     });
+    // What another pod of the namespace has by now, these would have too.
+    await run("theirs-not");
+    const shadows = (await far.list(ShadowPod)).items.map(({ metadata }) => metadata.name);
+    assert.ok(shadows.includes("theirs-not") && !shadows.includes("theirs"), shadows.join());
+    await client.delete(Pod, { name: "theirs-not", namespace: "shop" });
     await client.delete(VirtualNode, { name: "theirs" });
     await isGone(VirtualNode, { name: "theirs" });
+    const wish = { site: "site-2", resources: { cpu: "100m" }, virtualNode: { name: "theirs" } };
+    await client.create(Peering, newObject(Peering, { metadata: { name: "mistaken" }, spec: wish }));
+    await eventually("Peering that has no node", async () => {
+      const { status } = await client.get(Peering, { name: "mistaken" });
+      return status?.conditions?.some(({ reason }) => reason === "NodeNameTaken");
+    });
+    const forced = { metadata: { annotations: { [FORCE_REMOVE_ANNOTATION]: "true" } } };
+    await client.patch(Peering, { name: "mistaken" }, "merge", forced);
+    await client.delete(Peering, { name: "mistaken" });
+    await isGone(Peering, { name: "mistaken" });
     const { metadata, spec } = await client.get(Node, { name: "theirs" });
     assert.deepEqual(
       [metadata.labels?.own, spec?.unschedulable, metadata.annotations?.["fjord.dev/cordoned"]],
       ["1", undefined, undefined],
     );
-    assert.equal(
-      (await client.get(Pod, { name: "theirs", namespace: "default" })).metadata.deletionTimestamp,
-      undefined,
-    );
+    for (const place of places) {
+      const { metadata: pod, status } = await client.get(Pod, place);
+      assert.deepEqual([pod.deletionTimestamp, status?.phase], [undefined, "Pending"]);
+    }
   });
 
   test("a second node of the same provider comes and goes by itself, and leaves nothing behind", async () => {

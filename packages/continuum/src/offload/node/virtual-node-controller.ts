@@ -24,10 +24,11 @@ import type { Home } from "../../home.ts";
 import { homeController } from "../../home-controller.ts";
 import type { OffloadedPods } from "../../offloaded-pods.ts";
 import type { RemoteSite, RemoteSites } from "../../remote-site.ts";
-import type { KnownVirtualNode, VirtualNodes } from "../../virtual-nodes.ts";
+import type { KnownVirtualNode } from "../../virtual-nodes.ts";
 import { AllocatedAmounts } from "./allocated.ts";
 import { isEndedForGood, newestOf } from "./contract-line.ts";
 import { endPodsOfNoContract, evictPods, refusedEvictions } from "./evictions.ts";
+import { type KnownVirtualNodes, NODE_FINALIZER } from "./known-virtual-nodes.ts";
 import { startKubeletServer } from "./kubelet-of-node.ts";
 import { NodeCertificates } from "./node-certificates.ts";
 import { cordonOf, nodePatch } from "./node-changes.ts";
@@ -39,7 +40,7 @@ import { nodeReference, type Told, tellReadiness, writeStatus } from "./virtual-
 export interface VirtualNodeControllerOptions {
   readonly home: Home;
   readonly remotes: RemoteSites;
-  readonly nodes: VirtualNodes;
+  readonly nodes: KnownVirtualNodes;
   readonly pods: OffloadedPods;
   /** Where the own API server reaches this process. */
   readonly address: string;
@@ -50,7 +51,6 @@ export interface VirtualNodeControllerOptions {
   readonly summary: (node: KnownVirtualNode, remote: RemoteSite | undefined, signal: AbortSignal) => Promise<Summary>;
 }
 
-const FINALIZER = "fjord.dev/virtual-node";
 const FOREIGN_AGAIN_MS = 5_000;
 /** How often a pod that its disruption budget keeps is tried again, as `kubectl drain` does. */
 const REFUSED_AGAIN_MS = 5_000;
@@ -130,15 +130,17 @@ export class VirtualNodeController implements Runnable {
       if (readiness !== undefined) await this.#say(object, readiness, signal);
       return this.#end(object, signal);
     }
-    const known = this.#options.nodes.get(name);
+    const known = this.#options.nodes.wished(name);
     if (known === undefined) return this.#say(object, contractMissing(object), signal);
-    await addFinalizer(this.#options.home.client, VirtualNode, object, FINALIZER, { signal });
     if (!this.#kept.has(name)) {
+      const { client } = this.#options.home;
       const node = await this.#find(name, signal);
       if (node !== undefined && isForeign(node)) {
+        await removeFinalizer(client, VirtualNode, object, NODE_FINALIZER, { signal });
         await this.#say(object, nameTaken(name), signal);
         return againAfter(FOREIGN_AGAIN_MS);
       }
+      await addFinalizer(client, VirtualNode, object, NODE_FINALIZER, { signal });
       await this.#keep(name, node, signal);
       log.info("a virtual node is kept", { node: name, site: known.site });
     }
@@ -159,7 +161,7 @@ export class VirtualNodeController implements Runnable {
     const keeper = new VirtualNodeKeeper(name, {
       home,
       remotes,
-      known: () => nodes.get(name),
+      known: () => nodes.wished(name),
       contract: (contract) => newestOf(contract, (each) => this.#contracts.get({ name: each })),
       published: (site) => this.#sites.list().find(({ status }) => status?.id === site)?.status?.published,
       node: () => this.#nodes.get({ name }),
@@ -215,7 +217,7 @@ export class VirtualNodeController implements Runnable {
   async #end(object: VirtualNode, signal: AbortSignal): Promise<Result> {
     const { client } = this.#options.home;
     const name = object.metadata.name ?? "";
-    if (!hasFinalizer(object, FINALIZER)) return done();
+    if (!hasFinalizer(object, NODE_FINALIZER)) return done();
     const node = await this.#find(name, signal);
     // A Node that was never ours keeps its pods.
     const isForeignNode = node !== undefined && isForeign(node);
@@ -232,7 +234,7 @@ export class VirtualNodeController implements Runnable {
       if (!(await endPods(client, object, false, signal))) return againAfter(GONE_AGAIN_MS);
     }
     await this.#certificates.forget(name, signal);
-    await removeFinalizer(client, VirtualNode, object, FINALIZER, { signal });
+    await removeFinalizer(client, VirtualNode, object, NODE_FINALIZER, { signal });
     return done();
   }
 
@@ -252,7 +254,7 @@ export class VirtualNodeController implements Runnable {
     const { home, nodes, address } = this.#options;
     const name = object.metadata.name ?? "";
     this.#tell(object, ready);
-    const facts = { ready, address, provider: nodes.get(name)?.site, allocated: this.#allocated.of(name) };
+    const facts = { ready, address, provider: nodes.wished(name)?.site, allocated: this.#allocated.of(name) };
     await writeStatus(home.client, object, facts, home.clock.now(), signal);
     return done();
   }

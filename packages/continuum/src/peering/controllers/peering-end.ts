@@ -1,4 +1,4 @@
-import { type Contract, FORCE_REMOVE_ANNOTATION, Peering, VirtualNode } from "@fjord/api";
+import { type Contract, FORCE_REMOVE_ANNOTATION, Peering, VIRTUAL_NODE, VirtualNode } from "@fjord/api";
 import { describeError } from "@fjord/base";
 import {
   againAfter,
@@ -8,6 +8,7 @@ import {
   isBeingDeleted,
   isNotFound,
   type KubeClient,
+  Node,
   Pod,
   type Result,
   removeFinalizer,
@@ -138,8 +139,10 @@ export function isForced({ metadata }: { metadata: { annotations?: Record<string
   return metadata.annotations?.[FORCE_REMOVE_ANNOTATION] === "true";
 }
 
-/** Pods whose provider is gone for good cannot end by themselves: their objects go at once. */
+/** Pods whose provider is gone for good cannot end by themselves: their objects go at once. Those of a Node that was never ours stay. */
 async function dropPods(client: KubeClient, node: string, signal: AbortSignal): Promise<void> {
+  const found = await client.get(Node, { name: node }, { signal }).catch(ifNotFound);
+  if (found !== undefined && found.metadata.labels?.[VIRTUAL_NODE] !== "true") return;
   const { items } = await client.list(Pod, { fieldSelector: `spec.nodeName=${node}`, omitManagedFields: true, signal });
   for (const { metadata } of items) {
     const key = { name: metadata.name ?? "", namespace: metadata.namespace ?? "" };
