@@ -336,6 +336,11 @@ describe("fjord against a real API", { skip: kubernetesSkip(), timeout: 300_000 
       assert.doesNotMatch((await fjord("__complete", verb, "harbour-i")).out, /harbour-itself/, verb);
     assert.equal((await client.get(Site, { name: "harbour-itself" })).metadata.deletionTimestamp, undefined);
     assert.equal((await client.list(Peering)).items.filter(({ spec }) => spec.site === "harbour-itself").length, 0);
+    const spec = { site: "far-off", resources: { cpu: "1" } };
+    await client.create(Peering, newObject(Peering, { metadata: { name: "harbour-itself" }, spec }));
+    const ended = await fjord("unpeer", "harbour-itself");
+    assert.deepEqual([ended.code, ended.out], [0, "peering harbour-itself ended\n"], "a peering may be called so");
+    assert.match((await fjord("unpeer", "harbour-itself")).err, /^error: harbour-itself is this site itself/);
     await client.delete(Site, { name: "harbour-itself" });
   });
 

@@ -45,8 +45,10 @@ async function unpeer(name: string, flags: UnpeerFlags, context: CommandContext)
   const all = await listOrExplain(client, Peering, signal);
   const peerings = all.filter(({ metadata, spec }) => metadata.name === name || spec.site === name);
   const sites = await listOrExplain(client, Site, signal);
-  const site = sites.some(({ metadata }) => metadata.name === name) ? name : (peerings[0]?.spec.site ?? name);
   const own = sites.find(({ status }) => status?.role === "Self");
+  // A peering may be called as this site is, which can have none with itself.
+  const isSite = sites.some(({ metadata }) => metadata.name === name) && (own?.metadata.name !== name || !peerings[0]);
+  const site = isSite ? name : (peerings[0]?.spec.site ?? name);
   if (own?.metadata.name === site) {
     const what = flags.force || flags.forget ? "be forgotten" : "have a peering with itself";
     throw new ThisSite({ name: site, what });
