@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { newObject, Peering } from "@fjord/api";
 import { lastWords } from "@fjord/base";
-import { closed } from "./peer.ts";
+import { closed, howFar } from "./peer.ts";
 
 test("who may not use a site is told of the direction of a pairing, and not of what is shared", () => {
   const refused = closed("peering otter was not ready", "Agreed: ConsumerRefused: ... (mayConsume of its Site there)");
@@ -15,4 +16,15 @@ test("who may not use a site is told of the direction of a pairing, and not of w
   );
   assert.match(lastWords(cordoned), /`fjord uncordon` there/);
   assert.doesNotMatch(lastWords(cordoned), /`sharing`/);
+});
+
+test("who asks a site that is known not to answer waits for it, and not for the agent", () => {
+  const asked = newObject(Peering, { metadata: { name: "otter" }, spec: { site: "otter", resources: { cpu: "1" } } });
+  const silence = "otter does not answer (it did not answer within 750 ms)";
+  assert.deepEqual(howFar(asked, silence), { done: false, progress: silence });
+  assert.deepEqual(howFar(asked), { done: false, progress: "waiting for the agent" });
+  const refused = { type: "Paired", status: "False", reason: "SiteUnreachable", message: "cannot be dialled" };
+  const heard = { ...asked, status: { conditions: [refused] } } as unknown as Peering;
+  const progress = "Paired: SiteUnreachable: cannot be dialled";
+  assert.deepEqual(howFar(heard, silence), { done: false, progress, refused: false }, "the agent's own word is newer");
 });

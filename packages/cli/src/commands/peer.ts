@@ -24,6 +24,7 @@ import {
 } from "../errors.ts";
 import { isToken, pairBy } from "../pairing.ts";
 import { tellOfSilence } from "../place/agent-silence.ts";
+import { silenceOfSite } from "../place/known-places.ts";
 import { CLOSED, limitOf, otherAmountsMissed, REFUSALS, wasRefused } from "../place/peering-message.ts";
 
 interface PeerFlags extends ClusterFlags, ResourceFlags {
@@ -89,7 +90,7 @@ async function peer(target: string, flags: PeerFlags, context: CommandContext): 
   if (isNamed) await known(client, flags.via ?? "", signal, "reach others through itself");
   const pairing = { ...flags, timeoutMs, signal, told: (line: string) => note(`${line}\n`) };
   const site = isToken(target) ? await pairBy(client, target, pairing) : target;
-  await known(client, site, signal);
+  const silence = silenceOfSite(await known(client, site, signal));
   const name = flags.name ?? site;
   const { nodeName, renew } = flags;
   const way = wayOf(flags);
@@ -105,7 +106,7 @@ async function peer(target: string, flags: PeerFlags, context: CommandContext): 
       if (found === undefined || isBeingDeleted(found)) throw new WishWithdrawn({ what: `peering ${name}` });
       const ready = getCondition(found.status?.conditions, "Ready");
       const isCurrent = ready?.observedGeneration === found.metadata.generation;
-      if (ready?.status !== "True" || !isCurrent) return howFar(found);
+      if (ready?.status !== "True" || !isCurrent) return howFar(found, silence);
       limit = limitOf(found);
       return resized(found);
     };
@@ -230,12 +231,14 @@ async function beginAnew(
 }
 
 /** A misspelt site is a mistake now, not something to wait for. */
-async function known(client: KubeClient, name: string, signal: AbortSignal, what = "peer with itself"): Promise<void> {
+async function known(client: KubeClient, name: string, signal: AbortSignal, what = "peer with itself"): Promise<Site> {
   const sites = await listOrExplain(client, Site, signal);
   const own = sites.find(({ status }) => status?.role === "Self")?.metadata.name;
   if (name === own) throw new ThisSite({ name, what });
   const others = sites.map(({ metadata }) => metadata.name ?? "").filter((each) => each !== own);
-  if (!others.includes(name)) throw new UnknownSite({ name, hint: didYouMean(name, others) });
+  const site = sites.find(({ metadata }) => metadata.name === name);
+  if (site === undefined) throw new UnknownSite({ name, hint: didYouMean(name, others) });
+  return site;
 }
 
 /** A peering that is in service may be so with the amounts of before: those asked for now were refused, or nobody answers. */
@@ -253,11 +256,12 @@ export function closed(what: string, reason: string): Error {
   return reason.includes("mayConsume") ? new MayNotUse({ what, reason }) : new NotShared({ what, reason });
 }
 
-function howFar({ metadata, status }: Peering): Progress {
+/** `silence`: why the site is known not to answer, where it is; the agent hears that of its own question much later. */
+export function howFar({ metadata, status }: Peering, silence?: string): Progress {
   const waiting = (["Paired", "Agreed", "Realised", "Ready"] as const)
     .map((type) => getCondition(status?.conditions, type))
     .find((condition) => condition?.status !== "True");
-  if (waiting === undefined) return { done: false, progress: "waiting for the agent" };
+  if (waiting === undefined) return { done: false, progress: silence ?? "waiting for the agent" };
   const { type, reason, message, observedGeneration } = waiting;
   const isCurrent = observedGeneration === metadata.generation;
   const progress = [type, reason, message].filter((part) => part).join(": ");

@@ -75,11 +75,18 @@ export function siteNameOfNode(places: KnownPlaces, node: string | undefined): s
 export function silenceOf(places: KnownPlaces, node: string | undefined): string | undefined {
   const virtual = places.virtualNodes.find(({ metadata }) => metadata.name === node);
   if (virtual === undefined) return undefined;
-  const name = siteNameOfNode(places, node);
-  const reachable = getCondition(siteOfNode(places, node)?.status?.conditions, "Reachable");
+  const site = siteOfNode(places, node);
+  const silence = site && silenceOfSite(site);
+  if (silence !== undefined) return silence;
   const ready = getCondition(virtual.status?.conditions, "Ready");
-  if (reachable?.status === "False") return `${name} does not answer${inBrackets(reachable)}`;
-  return ready?.reason === "ProviderUnreachable" ? `${name} does not answer${inBrackets(ready)}` : undefined;
+  if (ready?.reason !== "ProviderUnreachable") return undefined;
+  return `${siteNameOfNode(places, node)} does not answer${inBrackets(ready)}`;
+}
+
+/** Why nothing can be asked of a site now; undefined: nothing is known against it. */
+export function silenceOfSite({ metadata, status }: Site): string | undefined {
+  const reachable = getCondition(status?.conditions, "Reachable");
+  return reachable?.status === "False" ? `${metadata.name} does not answer${inBrackets(reachable)}` : undefined;
 }
 
 function inBrackets({ message }: { readonly message: string }): string {
