@@ -60,6 +60,23 @@ export function policedService(service: string, asker: Pod, { listeners, pods, p
   ]);
 }
 
+/**
+ * Those first whose pods say that they listen at the port, or are asked by a probe whether they do: an endpoint may be ready where nothing listens, as
+ * that of a headless Service whose port is there for its form alone, and its silence says nothing of a link.
+ */
+export function likelyFirst(listeners: readonly Listener[], pods: readonly Pod[]): Listener[] {
+  const byAddress = new Map(pods.flatMap((pod) => addressesOf(pod).map((address) => [address, pod] as const)));
+  const isLikely = ({ address, port }: Listener) =>
+    byAddress
+      .get(address)
+      ?.spec?.containers?.some(
+        ({ ports, readinessProbe }) =>
+          readinessProbe !== undefined || ports?.some(({ containerPort }) => Number(containerPort) === port),
+      ) === true;
+  const { likely = [], others = [] } = Object.groupBy(listeners, (each) => (isLikely(each) ? "likely" : "others"));
+  return [...likely, ...others];
+}
+
 const NOBODY = 100;
 
 function rankOf(policed: Policed | undefined): number {

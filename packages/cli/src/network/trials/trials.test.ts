@@ -80,6 +80,21 @@ describe("who could ask whom over a link", () => {
     assert.deepEqual(addresses, [["240.0.3.9", "fd66:6a6f::9"], ["241.9.0.7"]], "the one there has IPv4 alone");
   });
 
+  it("asks those that say that they listen before those of which nobody knows", () => {
+    const listening = (plain: Pod, container: object): Pod =>
+      ({ ...plain, spec: { containers: [{ name: "main", ...container }] } }) as Pod;
+    const [here, db, web] = [pod("here", "10.42.0.7"), pod("db", "240.0.3.8"), pod("web", "240.0.3.9")];
+    const headless = slice("240.0.3.8");
+    const named = { ...headless, metadata: { labels: { "kubernetes.io/service-name": "db" } } };
+    const slices = [named, slice("240.0.3.9")];
+    for (const container of [{ ports: [{ containerPort: 8080 }] }, { readinessProbe: { tcpSocket: { port: 8080 } } }]) {
+      const pods = [listening(here, {}), listening(db, {}), listening(web, container)];
+      const { out, back } = chancesOf(OWN, plan, [{ name: "shop", pods, slices }]);
+      assert.deepEqual([out[0]?.targets?.[0]?.address, out[0]?.service?.name], ["240.0.3.9", "web"]);
+      assert.equal(back[0]?.service?.name, "web", "whoever answers for it is elsewhere");
+    }
+  });
+
   it("is nobody where there is nothing, and says why", () => {
     assert.match(chancesOf(OWN, plan, []).out[0]?.lack ?? "", /no namespace has pods at both/);
     const silent = chancesOf(OWN, plan, [{ ...shop, slices: [slice("10.42.0.7")] }]);

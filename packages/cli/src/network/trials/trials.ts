@@ -1,7 +1,7 @@
 import type { AddressPlan, Link } from "@fjord/api";
 import { calledByOther, calledThere, siteOfAddress } from "@fjord/continuum/network-path";
 import { type EndpointSlice, getCondition, type NetworkPolicy, type Pod } from "@fjord/kube";
-import { chosen, type Listener, policedService } from "./trial-choice.ts";
+import { chosen, type Listener, likelyFirst, policedService } from "./trial-choice.ts";
 import { type Policed, policedNames } from "./trial-policies.ts";
 
 export const COLUMNS = ["link", "latency", "mtu", "pod", "service", "dns", "policy"] as const;
@@ -138,7 +138,7 @@ function chancesFor(
   isMeant: (target: Target) => boolean,
   calledAt: (address: string) => string | undefined,
 ): Chances & { readonly found: number } {
-  const listeners = listenersIn(slices);
+  const listeners = likelyFirst(listenersIn(slices), pods);
   const known = { pods, policies: { namespace: name, policies, ...(labels && { labels }) } };
   const { asker, listeners: found } = chosen({ ...known, askers, listeners: listeners.filter(isMeant) });
   // One that somebody at the other site answers for, where there is one. Its own port is asked for later.
