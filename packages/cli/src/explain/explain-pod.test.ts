@@ -455,6 +455,9 @@ test("what a runtime or a site refuses is said once, ends with one full stop, an
   assert.ok(refused.because.includes(`lively-wave has not taken it: OffloadingRefused: ${message}`));
   assert.match(refused.advice.join(), /^Take out of it what lively-wave refuses, or ask the owner of lively-wave/);
   assert.match(refused.advice.join(), /--guest-privilege` of the agent there/);
+  const looked = { ...conditions[0], reason: "PodRefused", message: "not given to guests: container a is privileged" };
+  const privileged = explainPod(facts({ status: { phase: "Pending", conditions: [looked] } }));
+  assert.deepEqual(privileged.advice, refused.advice);
   const full = [{ ...conditions[0], message: "quota exceeded: this consumer has 3 pods" }];
   const tooMuch = explainPod(facts({ status: { phase: "Pending", conditions: full } }));
   assert.match(tooMuch.advice.join(), /`sharing.objects` of the Site there/);

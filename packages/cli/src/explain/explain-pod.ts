@@ -4,6 +4,7 @@ import { type CoreEvent, getCondition } from "@fjord/kube";
 import { age } from "../output/table.ts";
 import { closedBy, closedThere } from "../place/contract-standing.ts";
 import { ownSiteIn, siteById, siteOfNode } from "../place/known-places.ts";
+import { peerCommand } from "../place/peer-command.ts";
 import { type PodFacts, timeOf } from "./pod-facts.ts";
 import { reachSentence } from "./reach.ts";
 import { whyPending } from "./why-pending.ts";
@@ -13,6 +14,8 @@ import { workloadOf } from "./workload-of.ts";
 const OFFLOADED_CONDITION = "fjord.dev/Offloaded";
 /** Of a node's runtime that cannot do what a pod asks for: of the pod as a whole, in the status of each container. */
 const UNSUPPORTED = "RuntimeUnsupported";
+/** Of a provider that has looked at what a pod asks for, and not of its API. */
+const NOT_GIVEN = "not given to guests";
 const MOST_EVENTS = 5;
 
 export interface Explanation {
@@ -272,7 +275,7 @@ function readySince({ pod }: PodFacts): number | undefined {
   return Date.parse(String(ready.lastTransitionTime ?? "")) + 999 || undefined;
 }
 
-function adviceFor({ pod }: PodFacts, site: string, isAway: boolean, contract: Contract | undefined): string[] {
+function adviceFor({ pod, places }: PodFacts, site: string, isAway: boolean, contract: Contract | undefined): string[] {
   if (isAway && isEnding(pod))
     return [
       `\`fjord sites ${site}\` says whether it answers again: then it ends the pod, and this one goes. Where the site is gone for good, \`fjord unpeer ${site} --force\` waits for nothing there.`,
@@ -280,20 +283,21 @@ function adviceFor({ pod }: PodFacts, site: string, isAway: boolean, contract: C
   if (pod.status?.phase === "Failed" || pod.status?.phase === "Succeeded") return [];
   const offloaded = pod.status?.conditions?.find(({ type }) => type === OFFLOADED_CONDITION);
   const reason = offloaded?.status === "False" ? offloaded.reason : undefined;
+  const peer = peerCommand(places, site, pod.spec?.nodeName);
   if (contract?.status?.phase === "Ended")
-    return [`\`fjord peer ${site}\` asks for another contract; \`fjord move\` brings a workload elsewhere meanwhile.`];
+    return [`\`${peer}\` asks for another contract; \`fjord move\` brings a workload elsewhere meanwhile.`];
   if (isAway)
     return [
       `\`fjord sites ${site}\` says whether it answers again; \`fjord move\` brings a workload elsewhere meanwhile.`,
     ];
   if (reason === "AmountExceeded")
-    return [`Ask for more: \`fjord peer ${site} --cpu=... --memory=...\` resizes the contract. Or scale down.`];
+    return [`Ask for more: \`${peer} --cpu=... --memory=...\` resizes the contract. Or scale down.`];
   if (reason === "Cordoned") {
     const there = contract === undefined ? undefined : closedThere(contract, site);
     if (there === undefined) return [`\`fjord uncordon ${site}\` lets it take pods again.`];
     return [`Its owner lets it take pods again, by \`fjord uncordon\` at ${site}.`];
   }
-  if (reason === "OffloadingRefused") {
+  if (reason === "OffloadingRefused" || (reason === "PodRefused" && offloaded?.message?.includes(NOT_GIVEN))) {
     const workload = workloadOf(pod);
     const home =
       workload === undefined ? "" : `, have it run here (\`fjord move ${workload} home -n ${pod.metadata.namespace}\`)`;

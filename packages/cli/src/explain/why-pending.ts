@@ -3,6 +3,7 @@ import { type Contract, SITE_LABEL, TIER_LABEL } from "@fjord/api";
 import { getCondition } from "@fjord/kube";
 import { closedBy } from "../place/contract-standing.ts";
 import { idOf, siteById, siteOfNode } from "../place/known-places.ts";
+import { peerCommand } from "../place/peer-command.ts";
 import { peeringMessage } from "../place/peering-message.ts";
 import { contractSentence } from "./explain-pod.ts";
 import { isNoRoom, type PodFacts } from "./pod-facts.ts";
@@ -240,7 +241,8 @@ function enlarge(facts: PodFacts, node: VirtualNode): string[] {
   const lack = tooSmall.length > 0 ? tooSmall : used;
   if (lack.length === 0) return [];
   const site = siteOfNode(facts.places, node.metadata.name)?.metadata.name ?? "SITE";
-  return [`\`fjord peer ${site} ${lack.map(flag).join(" ")}\` or more asks for a contract that has room for it.`];
+  const command = peerCommand(facts.places, site, node.metadata.name);
+  return [`\`${command} ${lack.map(flag).join(" ")}\` or more asks for a contract that has room for it.`];
 }
 
 /** Where there is but one. */
