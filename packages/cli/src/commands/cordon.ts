@@ -9,7 +9,7 @@ import { didYouMean } from "../command-line/suggestion.ts";
 import { waitUntilDrained } from "../drain/wait-until-drained.ts";
 import { NoSuchThing, ThisSite } from "../errors.ts";
 import { tellOfSilence } from "../place/agent-silence.ts";
-import { closedThere, isClosedStill } from "../place/contract-standing.ts";
+import { closedThere, isClosedStill, takesPods } from "../place/contract-standing.ts";
 import { placesAsFarAsMay, siteById } from "../place/known-places.ts";
 import { warnOfMoved } from "../place/moved-workloads.ts";
 
@@ -112,7 +112,8 @@ async function drain(name: string, flags: DrainFlags, context: CommandContext): 
     if (status?.side === "Consumer") left.add(spec.terms.provider);
   }
   const places = await placesAsFarAsMay(client, signal);
-  for (const id of left)
+  // What was moved there runs under another contract as well.
+  for (const id of [...left].filter((each) => !takesPods(places.contracts, each)))
     await warnOfMoved(client, places, context, { site: siteById(places, id)?.metadata.name ?? id });
   if (!flags.wait) return print(contracts.map((contract) => `contract ${contract} draining\n`).join(""));
   const ends = contracts.map(async (contract) => {

@@ -45,3 +45,19 @@ test("what was refused in an earlier drain, or of pods that are ending by now, h
   assert.equal(await refusalAt(10, -30), undefined);
   assert.equal(await refusalAt(10, 5, { deletionTimestamp: "2030-01-01T12:00:08Z" }), undefined);
 });
+
+test("a node of the cluster that a peering's would be called as is not waited for", async () => {
+  const conditions = [{ type: "Ready", status: "False", reason: "NodeNameTaken", message: "" }];
+  const virtual = { metadata: { name: "worker-1" }, spec: { contract: "c-1" }, status: { conditions } };
+  const items = new Map<unknown, object[]>([
+    [Contract, [contract]],
+    [VirtualNode, [virtual]],
+    [Pod, [{ metadata: { name: "a", namespace: "shop" } }]],
+  ]);
+  const client = {
+    list: async (kind: unknown) => ({ items: items.get(kind) ?? [] }),
+    get: async () => ({ spec: {} }),
+  } as unknown as KubeClient;
+  const { nodes } = await drainFacts(client, "c-1", DRAINED_AT, new AbortController().signal);
+  assert.deepEqual(nodes, []);
+});

@@ -1,6 +1,7 @@
 import { CONSUMER_LABEL, Contract, VirtualNode } from "@fjord/api";
 import { CoreEvent, getCondition, ifNotFound, type KubeClient, Node, Pod } from "@fjord/kube";
 import { timeOf } from "../explain/pod-facts.ts";
+import { hasItsNode } from "../place/known-places.ts";
 import { type DrainedNode, type DrainFacts, nodesOf, standingOf } from "./drain-progress.ts";
 
 /** The agent repeats what it is refused; after 25 times it is written once in five minutes only. */
@@ -18,7 +19,7 @@ export async function drainFacts(
     client.list(VirtualNode, { signal }),
   ]);
   const agreed = standingOf(name, contracts);
-  const own = agreed?.status?.side === "Provider" ? [] : nodesOf(name, virtualNodes);
+  const own = agreed?.status?.side === "Provider" ? [] : nodesOf(name, virtualNodes.filter(hasItsNode));
   const since = drainedSince(agreed);
   const labelSelector = `${CONSUMER_LABEL}=${agreed?.spec.terms.consumer}`;
   const [nodes, guests] = await Promise.all([

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Contract } from "@fjord/api";
-import { closedBy, closedThere, isClosedStill, standingOf } from "./contract-standing.ts";
+import { closedBy, closedThere, isClosedStill, standingOf, takesPods } from "./contract-standing.ts";
 
 const contract = (standing: string, peerStanding?: string, phase = "Active") =>
   ({ spec: { standing }, status: { phase, peerStanding } }) as unknown as Contract;
@@ -41,4 +41,20 @@ test("in a sentence only what is closed is told", () => {
   assert.equal(closedBy(contract("Cordoned", "Drained"), "lively-wave"), "cordoned, drained by lively-wave");
   assert.equal(closedThere(contract("Cordoned", "Open"), "lively-wave"), undefined);
   assert.equal(closedThere(contract("Cordoned", "Drained"), "lively-wave"), "drained by lively-wave");
+});
+
+test("a provider takes pods while one of the contracts with it is open to both", () => {
+  const agreed = (provider: string, standing: string, more: object = {}) =>
+    ({
+      spec: { standing, terms: { provider } },
+      status: { phase: "Active", side: "Consumer", ...more },
+    }) as unknown as Contract;
+  const drained = agreed("b", "Drained");
+  assert.ok(takesPods([drained, agreed("b", "Open")], "b"));
+  const others = [
+    agreed("c", "Open"),
+    agreed("b", "Open", { phase: "Ended" }),
+    agreed("b", "Open", { side: "Provider" }),
+  ];
+  assert.ok(!takesPods([drained, ...others, agreed("b", "Open", { peerStanding: "Cordoned" })], "b"));
 });

@@ -34,6 +34,14 @@ export function closedThere({ spec, status }: Told, other: string): string | und
   return closedBy({ spec: { ...spec, standing: "Open" }, ...(status && { status }) }, other);
 }
 
+/** Whether a provider still takes pods of this site, by whichever contract. */
+export function takesPods(contracts: readonly Told[], provider: string): boolean {
+  return contracts.some(({ spec, status }) => {
+    const isOurs = status?.side === "Consumer" && status.phase === "Active" && spec.terms.provider === provider;
+    return isOurs && standingOf({ spec, status }, provider) === "Open";
+  });
+}
+
 function isClosed(standing: Standing | undefined): standing is "Cordoned" | "Drained" {
   return standing === "Cordoned" || standing === "Drained";
 }

@@ -22,7 +22,7 @@ export async function knownPlaces(client: KubeClient, signal: AbortSignal): Prom
 }
 
 /** Not where a machine of the cluster has its name: that one's pods are here. */
-function hasItsNode({ status }: VirtualNode): boolean {
+export function hasItsNode({ status }: VirtualNode): boolean {
   return getCondition(status?.conditions, "Ready")?.reason !== "NodeNameTaken";
 }
 
