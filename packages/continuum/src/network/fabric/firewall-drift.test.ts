@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { fabricOf } from "./fabric.ts";
-import { firewallDrift, madeChains } from "./firewall-drift.ts";
+import { chainDrift, firewallDrift, madeChains } from "./firewall-drift.ts";
 import { testState } from "./test-state.ts";
 
 const fabric = fabricOf(testState(0), { interfacePrefix: "fjord" });
@@ -32,6 +32,25 @@ describe("What a firewall is compared with", () => {
       drift((chain) => (chain === "rename4" ? drop : accept)),
       ["chain rename4 has other rules"],
     );
+  });
+
+  it("is the same in whatever order the kernel has what is in a set of a rule, and another where something else is in it", () => {
+    const rule = (...set: unknown[]) => [
+      { match: { op: "==", left: { payload: {} }, right: { set } } },
+      { drop: null },
+    ];
+    const [one, other] = [{ concat: ["10.1.0.3", "10.1.0.3"] }, { concat: ["10.1.0.9", "10.1.0.9"] }];
+    const made = madeChains(
+      JSON.stringify({ nftables: [{ add: { rule: { chain: "self", expr: rule(other, one) } } }] }),
+    );
+    const drifted = (...set: unknown[]) =>
+      chainDrift(
+        new Set(["self"]),
+        made,
+        JSON.stringify({ nftables: [{ rule: { chain: "self", expr: rule(...set) } }] }),
+      );
+    assert.deepEqual(drifted(one, other), []);
+    assert.deepEqual(drifted(one), ["chain self has other rules"]);
   });
 
   it("differs by what becomes of packets that no rule is about", () => {

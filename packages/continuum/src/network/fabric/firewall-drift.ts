@@ -41,7 +41,13 @@ function chainTexts(objects: readonly NftObject[]): Map<string, string> {
     }
     if (rule !== undefined) partsOf(rule.chain).push(rule.expr);
   }
-  return new Map([...parts].map(([name, each]) => [name, JSON.stringify(each)]));
+  return new Map([...parts].map(([name, each]) => [name, JSON.stringify(each, inOneOrder)]));
+}
+
+/** What is in a set of a rule has none: nft says it as it was given when it is made, and as the kernel has it afterwards. */
+function inOneOrder(key: string, value: unknown): unknown {
+  if (key !== "set" || !Array.isArray(value)) return value;
+  return value.toSorted((one, other) => (JSON.stringify(one) < JSON.stringify(other) ? -1 : 1));
 }
 
 /** What of the chains in a listed table is not as it was made. */
