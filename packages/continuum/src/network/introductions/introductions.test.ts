@@ -361,13 +361,18 @@ describe("two consumers of the same two providers, which have never heard of eac
   it("keep all of it when a provider's agent is killed, which hears it again", async () => {
     const before = [one.plan(other)?.spec, one.link(other)?.spec] as const;
     const { server, key } = one;
+    // What they could not say or were refused they say again by themselves.
+    for (const consumer of [first, second])
+      consumer.spoil = () => {
+        throw new Error("nobody is there");
+      };
     await one.kill();
     one = await Agent.start(server, key, undefined, () => consumers);
     agents.push(one);
-    // Nobody has said anything to it yet.
     await new Promise((resolve) => setTimeout(resolve, 200));
-    assert.equal(one.introductions.of(other.key.id).size, 0);
+    assert.equal(one.introductions.of(other.key.id).size, 0, "nobody has said anything to it yet");
     assert.deepEqual([one.plan(other)?.spec, one.link(other)?.spec], before);
+    for (const consumer of [first, second]) consumer.spoil = (word) => word;
     await until("it has heard", () => one.introductions.of(other.key.id).size === 2);
     // A guest that its consumer says nothing of any more is no reason to change anything else.
     assert.deepEqual(one.plan(other)?.spec, before[0]);
