@@ -108,6 +108,7 @@ async function awaitPart<T extends KubeObject>(
     const pods = await podsBy(AbortSignal.any([signal, AbortSignal.timeout(REASON_MS)])).catch(() => []);
     const slow = kind.kind === Lease.kind ? undefined : notReady(pods);
     const reason = whyNotStarted(pods) ?? (slow === undefined ? last : `${last}; ${slow}`);
-    throw new NotRunning({ what, seconds: timeoutMs / 1000, last: reason }, { cause: error });
+    // Its cause would say the same once more.
+    throw new NotRunning({ what, seconds: timeoutMs / 1000, last: reason });
   }
 }

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
 import { describe, it } from "node:test";
 import type { DaemonSet, Deployment, Lease, Pod } from "@fjord/kube";
 import { agentLeads, agentsReady, notReady, onAllNodes } from "./parts-ready.ts";
@@ -35,16 +36,18 @@ describe("an installation is waited for", () => {
   });
 
   it("until one of the new agents leads, on a network of its own or its node's", () => {
-    const agents = [pod("fjord-agent-7d-x_y"), pod("fjord-agent-8c-z", { spec: { hostNetwork: true } })];
-    assert.deepEqual(agentLeads(held("fjord-agent-7d-x_y_0f3a"), agents), { done: true });
-    assert.deepEqual(agentLeads(held("n1_0f3a"), agents), { done: true });
-    assert.deepEqual(agentLeads(held("fjord-agent-old_0f3a"), agents), {
+    const agents = [pod("fjord-agent-7d-x"), pod("fjord-agent-8c-z", { spec: { hostNetwork: true } })];
+    // As a candidate writes it: its host, its process, its run.
+    const leader = `fjord-agent-7d-x_${randomUUID()}_5ec41c3f963e`;
+    assert.deepEqual(agentLeads(held(leader), agents), { done: true });
+    assert.deepEqual(agentLeads(held(`n1_${randomUUID()}_0f3a`), agents), { done: true });
+    assert.deepEqual(agentLeads(held(`fjord-agent-old_${randomUUID()}_0f3a`), agents), {
       done: false,
       progress:
         "waiting for a new agent to lead: fjord-agent-old, which is none of the new agents, holds Lease fjord-agent",
     });
     const ends = [pod("fjord-agent-old", { deletionTimestamp: "2030-01-01T00:00:00Z" })];
-    assert.equal(agentLeads(held("fjord-agent-old_0f3a"), ends).done, false, "it is ending");
+    assert.equal(agentLeads(held(`fjord-agent-old_${randomUUID()}_0f3a`), ends).done, false, "it is ending");
     assert.match(JSON.stringify(agentLeads(undefined, agents)), /nobody holds Lease fjord-agent/);
     assert.equal(agentLeads(held(""), agents).done, false);
   });

@@ -17,11 +17,11 @@ export function agentsReady(found: Deployment | undefined, replicas: number): Pr
 /** Whether one of the agents leads. One of before may still do so while it ends, and for as long as its Lease lasts where it was killed. */
 export function agentLeads(lease: Lease | undefined, pods: readonly Pod[]): Progress {
   const holder = lease?.spec?.holderIdentity ?? "";
-  // Its host and something that no other one has.
-  const host = holder.slice(0, Math.max(0, holder.lastIndexOf("_")));
+  // Its host, something of its process, and something of its run; no name of a host has a _.
+  const [host = ""] = holder.split("_", 1);
   const agents = pods.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
   if (host !== "" && agents.some((pod) => hostnameOf(pod) === host)) return { done: true };
-  const who = holder === "" ? "nobody" : `${host || holder}, which is none of the new agents,`;
+  const who = holder === "" ? "nobody" : `${host}, which is none of the new agents,`;
   return { done: false, progress: `waiting for a new agent to lead: ${who} holds Lease ${AGENT_LEASE}` };
 }
 
