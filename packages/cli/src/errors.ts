@@ -66,6 +66,18 @@ export const NoDeployment = defineError(
   "An agent outside the cluster, `fjord micro` and a demo are upgraded by starting the new version. Where it was installed elsewhere, name that with --namespace.",
 );
 
+export const InstalledElsewhere = defineError(
+  "CLI_INSTALLED_ELSEWHERE",
+  "Fjord is installed in namespace {namespace} of this cluster, not in {wanted}",
+  "Nothing was changed. A cluster has one agent: name its namespace with --namespace, or `fjord uninstall` it there first.",
+);
+
+export const NotAgentsNamespace = defineError(
+  "CLI_NOT_AGENTS_NAMESPACE",
+  "namespace {namespace} is none of Fjord's, and would be removed with all that is in it",
+  "Nothing was changed. Name the namespace that the agent was installed in with --namespace; `kubectl get secrets -A --field-selector=metadata.name=fjord-identity` shows it.",
+);
+
 export const ThisSite = defineError(
   "CLI_THIS_SITE",
   "{name} is this site itself: it cannot {what}",

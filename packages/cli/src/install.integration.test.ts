@@ -174,6 +174,22 @@ describe("installing into a cluster", { skip: kubernetesSkip(), timeout: 300_000
     assert.deepEqual(await inventory(client), before);
   });
 
+  it("keeps to its namespace, and takes no other one away", async () => {
+    const before = await inventory(client);
+    const other = { name: "precious" };
+    for (const command of ["init", "uninstall", "upgrade"]) {
+      const { code, out, err } = await fjord(
+        command,
+        "--namespace=precious",
+        ...(command === "init" ? ["--no-wait"] : []),
+      );
+      assert.deepEqual([code, out], [1, ""], err);
+      if (command !== "upgrade") assert.match(err, /Fjord is installed in namespace fjord-system .*, not in precious/);
+    }
+    assert.deepEqual(await inventory(client), before);
+    assert.equal(await client.get(Namespace, other).catch(ifNotFound), undefined);
+  });
+
   it("is not removed while somebody uses it, and then leaves nothing", async () => {
     await client.create(
       Site,
@@ -195,6 +211,8 @@ describe("installing into a cluster", { skip: kubernetesSkip(), timeout: 300_000
     assert.deepEqual((await client.list(CertificateSigningRequest)).items, []);
     assert.match((await fjord("upgrade")).err, /does not know Fjord's kinds|Install Fjord there first/);
     assert.deepEqual(await fjord("uninstall"), { code: 0, out: "there is nothing of Fjord here\n", err: "" });
+    const foreign = await fjord("uninstall", "--namespace=default");
+    assert.match(foreign.err, /namespace default is none of Fjord's, and would be removed with all that is in it/);
   });
 
   it("leaves no webhook of an agent that goes on outside of the cluster, and says that it does", async () => {

@@ -10,6 +10,7 @@ import type { CommandContext } from "../command-line/command-context.ts";
 import { parseDuration } from "../command-line/durations.ts";
 import { listOrExplain } from "../command-line/list-or-explain.ts";
 import { NoDeployment, WrongUsage, WrongValues } from "../errors.ts";
+import { refuseElsewhere } from "../installation/agents-namespace.ts";
 import { awaitInstallation } from "../installation/await-installation.ts";
 import { removeUnasked } from "../installation/remove-installation.ts";
 
@@ -122,6 +123,7 @@ async function install(flags: InitFlags, base: InstallValues, done: string, cont
     );
   }
   await using client = await connect(flags, context);
+  await refuseElsewhere(client, namespace, signal);
   const annotations = { [VALUES_ANNOTATION]: JSON.stringify(values) };
   const annotated = objects.map((object) =>
     object.kind === "Deployment" ? { ...object, metadata: { ...object.metadata, annotations } } : object,

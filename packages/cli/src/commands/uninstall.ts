@@ -1,9 +1,11 @@
 import { AGENT_NAMESPACE } from "@fjord/api";
 import { type Command, Option } from "commander";
+import { checkedNamespace } from "../command-line/checked-names.ts";
 import { type ClusterFlags, clusterOptions, connect } from "../command-line/cluster-options.ts";
 import type { CommandContext } from "../command-line/command-context.ts";
 import { parseDuration } from "../command-line/durations.ts";
 import { PartOfMicro, StillInUse } from "../errors.ts";
+import { refuseForeign } from "../installation/agents-namespace.ts";
 import { isInstalled, removeInstallation, usesOf } from "../installation/remove-installation.ts";
 import { isMicroSite } from "../micro/node-rights.ts";
 
@@ -29,12 +31,14 @@ export function addUninstall(program: Command, context: CommandContext): void {
       const timeoutMs = parseDuration("--timeout", flags.timeout);
       await using client = await connect(flags, context);
       if (await isMicroSite(client, signal)) throw new PartOfMicro({ server: client.transport.server });
-      if (!(await isInstalled(client, flags.namespace, signal))) return print("there is nothing of Fjord here\n");
+      const namespace = checkedNamespace("--namespace", flags.namespace);
+      await refuseForeign(client, namespace, signal);
+      if (!(await isInstalled(client, namespace, signal))) return print("there is nothing of Fjord here\n");
       const uses = await usesOf(client, signal);
       if (uses.length > 0 && !flags.force) throw new StillInUse({ what: uses.join(", ") });
       const told = (line: string) => note(`${line}\n`);
       const removalMs = Math.max(timeoutMs, REMOVAL_MS);
-      await removeInstallation(client, { namespace: flags.namespace, timeoutMs, removalMs, signal, told });
+      await removeInstallation(client, { namespace, timeoutMs, removalMs, signal, told });
       print("Fjord uninstalled\n");
     });
 }

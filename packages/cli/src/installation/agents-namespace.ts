@@ -1,0 +1,32 @@
+import { AGENT_NAME } from "@fjord/agent";
+import { AGENT_NAMESPACE } from "@fjord/api";
+import { ClusterRoleBinding, ifNotFound, type KubeClient, Namespace, Secret } from "@fjord/kube";
+import { InstalledElsewhere, NotAgentsNamespace } from "../errors.ts";
+
+/** The agent's own: no installation is without it, however it was made. */
+const IDENTITY_SECRET = "fjord-identity";
+
+/** A cluster has one agent: its rights, kinds and webhook are the cluster's, and another installation would take them from it. */
+export async function refuseElsewhere(client: KubeClient, namespace: string, signal: AbortSignal): Promise<void> {
+  const other = await boundNamespace(client, signal);
+  if (other === undefined || other === namespace) return;
+  // What is left of one whose namespace was removed by hand holds up nobody.
+  if ((await client.get(Namespace, { name: other }, { signal }).catch(ifNotFound)) === undefined) return;
+  throw new InstalledElsewhere({ namespace: other, wanted: namespace });
+}
+
+/** Before all of a namespace is removed: that it was Fjord's, and not a word that was mistyped. */
+export async function refuseForeign(client: KubeClient, namespace: string, signal: AbortSignal): Promise<void> {
+  await refuseElsewhere(client, namespace, signal);
+  if (namespace === AGENT_NAMESPACE || (await boundNamespace(client, signal)) === namespace) return;
+  const found = await client.get(Namespace, { name: namespace }, { signal }).catch(ifNotFound);
+  if (found === undefined || found.metadata.labels?.["app.kubernetes.io/name"] === "fjord") return;
+  const identity = await client.get(Secret, { name: IDENTITY_SECRET, namespace }, { signal }).catch(ifNotFound);
+  if (identity === undefined) throw new NotAgentsNamespace({ namespace });
+}
+
+/** Whose account has the agent's rights. */
+async function boundNamespace(client: KubeClient, signal: AbortSignal): Promise<string | undefined> {
+  const found = await client.get(ClusterRoleBinding, { name: AGENT_NAME }, { signal }).catch(ifNotFound);
+  return found?.subjects?.find(({ kind }) => kind === "ServiceAccount")?.namespace;
+}
