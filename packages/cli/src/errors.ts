@@ -78,6 +78,18 @@ export const NotAgentsNamespace = defineError(
   "Nothing was changed. Name the namespace that the agent was installed in with --namespace; `kubectl get secrets -A --field-selector=metadata.name=fjord-identity` shows it.",
 );
 
+export const HelmsInstallation = defineError(
+  "CLI_HELMS_INSTALLATION",
+  "Fjord in namespace {namespace} is Helm's release {release}, which alone knows its values",
+  "Nothing was changed. `helm upgrade RELEASE charts/fjord --namespace NAMESPACE --reset-then-reuse-values` upgrades it, with `--set` for what is to be other than it was.",
+);
+
+export const UnknownValues = defineError(
+  "CLI_UNKNOWN_VALUES",
+  "Deployment {name} in namespace {namespace} does not say with which values it was installed",
+  "Nothing was changed. Say all of them with --values FILE, as in charts/fjord/values.yaml; what the file leaves out gets its default.",
+);
+
 export const ThisSite = defineError(
   "CLI_THIS_SITE",
   "{name} is this site itself: it cannot {what}",

@@ -153,6 +153,25 @@ describe("installing into a cluster", { skip: kubernetesSkip(), timeout: 300_000
     assert.match(spec?.template.spec?.containers[0]?.image ?? "", /^registry\.example\/fjord:0\.\d+\.\d+$/);
   });
 
+  it("puts no defaults in the place of values that it does not know", async () => {
+    const before = await client.get(Deployment, agent);
+    const annotate = (annotations: Record<string, string | null>) =>
+      client.patch(Deployment, agent, "merge", { metadata: { annotations } });
+    await annotate({ "fjord.dev/install-values": null });
+    for (const command of ["init", "upgrade"])
+      assert.match((await fjord(command, "--no-wait")).err, /does not say with which values it was installed/);
+    await annotate({ "meta.helm.sh/release-name": "sea" });
+    for (const command of ["init", "upgrade"])
+      assert.match(
+        (await fjord(command, "--no-wait")).err,
+        /is Helm's release sea, .*\n.*helm upgrade RELEASE charts\/fjord/,
+      );
+    await annotate({ ...before.metadata.annotations, "meta.helm.sh/release-name": null });
+    assert.deepEqual((await client.get(Deployment, agent)).spec, before.spec);
+    const { out } = await fjord("upgrade", "--dry-run");
+    assert.match(out, /fjord\.dev\/install-values: /, "what is printed can be applied and upgraded, too");
+  });
+
   it("runs gateways where it is asked to, and takes them away where it no longer is", async () => {
     const before = await inventory(client);
     assert.equal((await fjord("upgrade", "--no-wait", "--gateway", "--gateway-node-label=example.com/gate")).code, 0);

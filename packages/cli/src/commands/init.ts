@@ -9,7 +9,7 @@ import { type ClusterFlags, clusterOptions, connect } from "../command-line/clus
 import type { CommandContext } from "../command-line/command-context.ts";
 import { parseDuration } from "../command-line/durations.ts";
 import { listOrExplain } from "../command-line/list-or-explain.ts";
-import { NoDeployment, WrongUsage, WrongValues } from "../errors.ts";
+import { HelmsInstallation, NoDeployment, UnknownValues, WrongUsage, WrongValues } from "../errors.ts";
 import { refuseElsewhere } from "../installation/agents-namespace.ts";
 import { awaitInstallation } from "../installation/await-installation.ts";
 import { removeUnasked } from "../installation/remove-installation.ts";
@@ -37,6 +37,8 @@ interface InitFlags extends ClusterFlags {
 
 /** On the agent's Deployment: what it was installed with, for the next upgrade. */
 const VALUES_ANNOTATION = "fjord.dev/install-values";
+/** On all that Helm has made. */
+const HELM_RELEASE = "meta.helm.sh/release-name";
 const AGENT = "fjord-agent";
 const several = (value: string, before: string[]) => [...before, value];
 
@@ -54,7 +56,7 @@ export function addInit(program: Command, context: CommandContext): void {
   installOptions(upgrade).action(async (flags: InitFlags) => {
     await using client = await connect(flags, context);
     const { tag } = defaultValues.image;
-    const before = await installedValues(client, flags.namespace, context.signal);
+    const before = await installedValues(client, flags, context.signal);
     await install(flags, { ...before, image: { ...before.image, tag } }, "upgraded", context);
   });
 }
@@ -103,8 +105,9 @@ async function valuesToStartFrom(flags: InitFlags, context: CommandContext): Pro
   const key = { name: AGENT, namespace: checkedNamespace("--namespace", flags.namespace) };
   const found = await client.get(Deployment, key, { signal: context.signal }).catch(ifNotFound);
   if (found === undefined) return defaultValues;
+  const values = valuesOn(found, flags);
   context.note("Fjord is installed here already: what no option names stays as it is\n");
-  return valuesOn(found);
+  return values;
 }
 
 async function install(flags: InitFlags, base: InstallValues, done: string, context: CommandContext): Promise<void> {
@@ -115,7 +118,11 @@ async function install(flags: InitFlags, base: InstallValues, done: string, cont
   const values = await valuesOf(flags, base);
   refuseIdleGatewayOptions(flags, values);
   checkedImage("the image", imageOf(values));
-  const objects = installation(namespace, values);
+  const annotations = { [VALUES_ANNOTATION]: JSON.stringify(values) };
+  // Of those that are printed, too: somebody else may apply them, and upgrade later.
+  const objects = installation(namespace, values).map((object) =>
+    object.kind === "Deployment" ? { ...object, metadata: { ...object.metadata, annotations } } : object,
+  );
   if (flags.dryRun) {
     const { stringify } = await import("yaml");
     return print(
@@ -124,12 +131,8 @@ async function install(flags: InitFlags, base: InstallValues, done: string, cont
   }
   await using client = await connect(flags, context);
   await refuseElsewhere(client, namespace, signal);
-  const annotations = { [VALUES_ANNOTATION]: JSON.stringify(values) };
-  const annotated = objects.map((object) =>
-    object.kind === "Deployment" ? { ...object, metadata: { ...object.metadata, annotations } } : object,
-  );
   const told = (line: string) => note(`${line}\n`);
-  await installObjects(client, annotated, { signal, told });
+  await installObjects(client, objects, { signal, told });
   await removeUnasked(client, namespace, objects, { signal, told });
   if (flags.wait) {
     const warned = (line: string) => context.warn(`${line}\n`);
@@ -190,9 +193,10 @@ async function valuesFile(file: string): Promise<object> {
   }
 }
 
-async function installedValues(client: KubeClient, namespace: string, signal: AbortSignal): Promise<InstallValues> {
+async function installedValues(client: KubeClient, flags: InitFlags, signal: AbortSignal): Promise<InstallValues> {
+  const { namespace } = flags;
   try {
-    return valuesOn(await client.get(Deployment, { name: AGENT, namespace }, { signal }));
+    return valuesOn(await client.get(Deployment, { name: AGENT, namespace }, { signal }), flags);
   } catch (error) {
     if (!isNotFound(error)) throw error;
     // Where the kinds are, it runs in another way; where they are not, this says so.
@@ -201,8 +205,13 @@ async function installedValues(client: KubeClient, namespace: string, signal: Ab
   }
 }
 
-function valuesOn({ metadata }: Deployment): InstallValues {
-  return readValues(JSON.parse(metadata.annotations?.[VALUES_ANNOTATION] ?? "{}"));
+function valuesOn({ metadata }: Deployment, flags: InitFlags): InstallValues {
+  const { name = "", namespace = "", annotations = {} } = metadata;
+  const release = annotations[HELM_RELEASE];
+  if (release !== undefined) throw new HelmsInstallation({ namespace, release });
+  const said = annotations[VALUES_ANNOTATION];
+  if (said === undefined && flags.values === undefined) throw new UnknownValues({ name, namespace });
+  return readValues(JSON.parse(said ?? "{}"));
 }
 
 function imageOf({ image }: InstallValues): string {
