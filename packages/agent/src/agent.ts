@@ -342,8 +342,16 @@ export class Agent {
         needsLeaderElection: true,
         run: async (stop) => {
           leads = true;
-          await aborted(stop);
-          leads = false;
+          try {
+            // Whoever led until now may be called otherwise, and have made the Site of that name again.
+            if (this.#options.leaderElect)
+              await patiently(() => ensureOwnSite(client, ownSite, stop), { ...patience, signal: stop });
+            await aborted(stop);
+          } catch (error) {
+            if (!stop.aborted) throw error;
+          } finally {
+            leads = false;
+          }
         },
       },
       ...(this.#options.leaderElect ? [] : [new AgentLease(home, this.#identity)]),
