@@ -153,6 +153,17 @@ describe("installing into a cluster", { skip: kubernetesSkip(), timeout: 300_000
     assert.match(spec?.template.spec?.containers[0]?.image ?? "", /^registry\.example\/fjord:0\.\d+\.\d+$/);
   });
 
+  it("asks for the image of its version where the one before was named by its digest", async () => {
+    const before = await client.get(Deployment, agent);
+    const digest = `registry.example/fjord@sha256:${"a".repeat(64)}`;
+    assert.equal((await fjord("init", "--no-wait", `--image=${digest}`)).code, 0);
+    const { code, err } = await fjord("upgrade", "--no-wait");
+    assert.equal(code, 1);
+    assert.ok(err.includes(`named by its digest, ${digest}: --image names the one of this version`), err);
+    const [container] = before.spec?.template.spec?.containers ?? [];
+    assert.equal((await fjord("upgrade", "--no-wait", `--image=${container?.image}`)).code, 0);
+  });
+
   it("puts no defaults in the place of values that it does not know", async () => {
     const before = await client.get(Deployment, agent);
     const annotate = (annotations: Record<string, string | null>) =>

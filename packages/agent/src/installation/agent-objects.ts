@@ -96,6 +96,8 @@ function container({ namespace, image, pullPolicy, options, resources }: AgentPa
     name: "agent",
     image,
     imagePullPolicy: pullPolicy,
+    // What it said last is in the pod's status then, where `fjord init` finds it.
+    terminationMessagePolicy: "FallbackToLogsOnError",
     args: [
       "fjord-agent",
       "run",

@@ -76,6 +76,8 @@ function container(role: "gateway" | "node", parts: LinkParts): object {
     name: role === "gateway" ? "gateway" : "follower",
     image,
     imagePullPolicy: pullPolicy,
+    // What it said last is in the pod's status then, where `fjord init` finds it.
+    terminationMessagePolicy: "FallbackToLogsOnError",
     args: [
       "fjord-agent",
       "gateway",

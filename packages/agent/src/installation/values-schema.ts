@@ -34,6 +34,7 @@ const properties: Readonly<Record<keyof InstallValues, ValueSchema>> = {
   }),
   tier: text("What sort of place it is. Empty: not said.", { enum: ["", "cloud", "edge", "device"] }),
   endpoints: list("Where agents of other sites reach this one. None: it cannot be dialled, and dials out itself.", {
+    description: "An address such as https://wave.example:7443.",
     type: "string",
     pattern: "^https://[^/@]+(/.*)?$",
   }),
@@ -123,7 +124,8 @@ function faultIn(value: unknown, schema: ValueSchema, path: string): string | un
   if (typeof value === "string") {
     if (schema.enum !== undefined && !schema.enum.includes(value))
       return `${at} must be one of ${schema.enum.map((each) => each || '""').join(", ")}`;
-    if (schema.pattern !== undefined && !new RegExp(schema.pattern).test(value)) return `${at} cannot be ${value}`;
+    if (schema.pattern !== undefined && !new RegExp(schema.pattern).test(value))
+      return `${at} cannot be ${JSON.stringify(value)}${schema.description === undefined ? "" : `. ${schema.description}`}`;
   }
   if (typeof value === "number") {
     const { minimum = value, maximum = value } = schema;

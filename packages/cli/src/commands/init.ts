@@ -57,6 +57,10 @@ export function addInit(program: Command, context: CommandContext): void {
     await using client = await connect(flags, context);
     const { tag } = defaultValues.image;
     const before = await installedValues(client, flags, context.signal);
+    if (before.image.repository.includes("@") && flags.image === undefined)
+      throw new WrongUsage({
+        problem: `the image was named by its digest, ${imageOf(before)}: --image names the one of this version`,
+      });
     await install(flags, { ...before, image: { ...before.image, tag } }, "upgraded", context);
   });
 }

@@ -14,6 +14,16 @@ test("of an image that cannot be pulled the reason of the pull is told", () => {
   assert.equal(whyNotStarted([pod(status)]), "pod fjord-agent-1: ErrImagePull: registry.example/fjord:7: not found");
 });
 
+test("of a program that ends again and again its error is told", () => {
+  const state = { waiting: { reason: "CrashLoopBackOff", message: "back-off 20s restarting failed container" } };
+  const said = (message: string) =>
+    whyNotStarted([pod({ containerStatuses: [{ name: "agent", state, lastState: { terminated: { message } } }] })]);
+  const refused = "info  it starts\nerror: unknown option '--sitename'\n`--help` says what there is\n";
+  assert.equal(said(refused), `pod fjord-agent-1: CrashLoopBackOff: it ended with "unknown option '--sitename'"`);
+  assert.equal(said("Killed\n"), 'pod fjord-agent-1: CrashLoopBackOff: it ended with "Killed"');
+  assert.equal(said(""), "pod fjord-agent-1: CrashLoopBackOff: back-off 20s restarting failed container");
+});
+
 test("of a pod that no node takes the scheduler's word is told", () => {
   const condition = {
     type: "PodScheduled",
