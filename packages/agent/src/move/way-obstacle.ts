@@ -1,4 +1,4 @@
-import { Contract, VirtualNode } from "@fjord/api";
+import { Contract, OFFLOADING_RULE_LABEL, type Offloading, VirtualNode } from "@fjord/api";
 import { offloadingOf } from "@fjord/continuum/offloading-of";
 import type { KubeClient } from "@fjord/kube";
 
@@ -14,7 +14,7 @@ export async function wayObstacle(
   if (offloading === undefined)
     return `namespace ${namespace} is not offloaded: \`fjord offload ${namespace}\` lets it extend to other sites`;
   if (offloading.spec.pods === "Local")
-    return `pods of namespace ${namespace} run here only: \`fjord offload ${namespace} --pods=Both\` changes that`;
+    return `pods of namespace ${namespace} run here only: ${bothBy(namespace, offloading)}`;
   const known = offloading.status?.sites ?? [];
   if (known.length > 0 && !known.some((each) => each.site === site))
     return `namespace ${namespace} does not extend to it: its selector of sites leaves it out`;
@@ -29,7 +29,15 @@ export async function homeObstacle(
 ): Promise<string | undefined> {
   const offloading = await offloadingOf(client, namespace, signal);
   if (offloading?.spec.pods !== "Remote") return undefined;
-  return `pods of namespace ${namespace} run at other sites only: \`fjord offload ${namespace} --pods=Both\` changes that`;
+  return `pods of namespace ${namespace} run at other sites only: ${bothBy(namespace, offloading)}`;
+}
+
+/** What lets pods run here and at other sites. What a rule has made is the rule's to change. */
+function bothBy(namespace: string, { metadata }: Offloading): string {
+  const command = `\`fjord offload ${namespace} --pods=Both\` changes that`;
+  if (metadata.labels?.[OFFLOADING_RULE_LABEL] === undefined) return command;
+  const label = `kubectl label offloading offloading ${OFFLOADING_RULE_LABEL}- -n ${namespace}`;
+  return `an OffloadingRule says so (\`kubectl edit offloadingrule\`); where \`${label}\` has made it the namespace's own, ${command}`;
 }
 
 /** Whether a virtual node stands for the site. */
