@@ -36,6 +36,7 @@ export const keptObjects = {
   namespaces: 256,
   storage: "100Gi",
   exposedServices: 16,
+  exposedPorts: 64,
 } as const;
 
 const sharing = object({
@@ -85,6 +86,9 @@ const sharing = object({
     exposedServices: integer({ minimum: 0 })
       .default(keptObjects.exposedServices)
       .describe("Services of type NodePort or LoadBalancer."),
+    exposedPorts: integer({ minimum: 0 })
+      .default(keptObjects.exposedPorts)
+      .describe("Ports of these Services together: each takes one of all nodes of the site."),
     ingressHosts: array(hostPattern(), { maxItems: 64, set: true })
       .optional()
       .describe(

@@ -50,6 +50,10 @@ describe("what a write asks for", () => {
   test("in a Service that says no type is a change only where it is whole", () => {
     assert.deepEqual(askedMeans("services", { spec: {} }, true), { exposed: false });
     assert.deepEqual(askedMeans("services", { spec: { ports: [] } }, false), {});
+    assert.deepEqual(askedMeans("services", { spec: { ports: [{ port: 80 }, {}] } }, true), {
+      exposed: false,
+      ports: 2,
+    });
   });
 
   for (const nonsense of [undefined, null, 1, "spec", [], { spec: "x" }, { spec: { resources: 1 } }])
@@ -94,6 +98,7 @@ describe("what a write asks for", () => {
     assert.deepEqual(mostAsked({ exposed: true }, { exposed: false }), { exposed: true });
     assert.deepEqual(mostAsked({ exposed: false }, { exposed: true }), { exposed: true });
     assert.deepEqual(mostAsked({ exposed: false }, {}), { exposed: false });
+    assert.deepEqual(mostAsked({ ports: 3 }, { ports: 2 }), { ports: 3 });
     assert.deepEqual(mostAsked({}, { exposed: true }), { exposed: true });
   });
 });

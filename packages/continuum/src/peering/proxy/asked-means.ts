@@ -11,6 +11,8 @@ export interface AskedMeans {
   readonly storage?: number;
   /** Whether a Service has ports of nodes or a load balancer; undefined where the write leaves that as it is. */
   readonly exposed?: boolean;
+  /** How many ports a Service has; undefined where the write names none. */
+  readonly ports?: number;
   /** Hosts that an Ingress is for, as `askedHosts` gives them, or names in the DNS for a Service. */
   readonly hosts?: readonly string[];
   /** That endpoints of a slice lead to. */
@@ -24,6 +26,11 @@ export const SHADOW_PODS = `shadowpods.${fjordGroup}`;
 
 const EXPOSED = ["NodePort", "LoadBalancer"];
 
+/** Whether a Service of the type has ports of nodes. */
+export function isExposed(type: unknown): boolean {
+  return EXPOSED.includes(String(type));
+}
+
 /** `object` may be a part of one, as patches are; where it is `whole`, what it does not say is what the API takes for it. */
 export function askedMeans(resource: string, object: unknown, whole: boolean): AskedMeans {
   const spec = fieldsOf(fieldsOf(object).spec);
@@ -32,10 +39,11 @@ export function askedMeans(resource: string, object: unknown, whole: boolean): A
   if (resource === "ingresses.networking.k8s.io") return some("hosts", askedHosts(object));
   if (resource === "endpointslices.discovery.k8s.io") return some("addresses", askedAddresses(object));
   if (resource !== "services") return {};
-  const { externalName } = spec;
+  const { externalName, ports } = spec;
   return {
     ...some("hosts", askedNames(object)),
-    ...((whole || "type" in spec) && { exposed: EXPOSED.includes(String(spec.type)) }),
+    ...((whole || "type" in spec) && { exposed: isExposed(spec.type) }),
+    ...(Array.isArray(ports) && ports.length > 0 && { ports: ports.length }),
     // Of whatever type it is: that may be changed by itself.
     ...some("externalNames", typeof externalName === "string" && externalName !== "" ? [externalName] : []),
   };
@@ -49,10 +57,12 @@ function some(name: "hosts" | "addresses" | "externalNames", asked: readonly str
 export function mostAsked(one: AskedMeans, other: AskedMeans): AskedMeans {
   const storage = Math.max(one.storage ?? -1, other.storage ?? -1);
   const exposed = one.exposed || (other.exposed ?? one.exposed);
+  const ports = Math.max(one.ports ?? 0, other.ports ?? 0);
   const all = (name: "hosts" | "addresses" | "externalNames") => [...(one[name] ?? []), ...(other[name] ?? [])];
   return {
     ...(storage >= 0 && { storage }),
     ...(exposed !== undefined && { exposed }),
+    ...(ports > 0 && { ports }),
     ...some("hosts", all("hosts")),
     ...some("addresses", all("addresses")),
     ...some("externalNames", all("externalNames")),

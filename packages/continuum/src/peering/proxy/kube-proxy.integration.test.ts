@@ -254,6 +254,7 @@ describe("the Kubernetes API for tenants", { skip: kubernetesSkip() }, () => {
       namespaces: 3,
       storage: 3,
       exposedServices: 2,
+      exposedPorts: 5,
     };
     const namespacesOf = () => [full.twinOf(full.consumer)];
     const stored = new StoredObjects({ client: provider.client, namespacesOf, customResources: () => [] });
@@ -310,12 +311,17 @@ describe("the Kubernetes API for tenants", { skip: kubernetesSkip() }, () => {
     const exposed = ["s1", "s2", "s3", "s4"].map((name) => service(name, "NodePort"));
     assert.equal(await succeeded(exposed), 2);
     await service("inner", "ClusterIP");
-    const opened = [{ op: "replace", path: "/spec/type", value: "LoadBalancer" }];
+    const opened = { spec: { type: "LoadBalancer", ports: [{ port: 80 }] } };
     const inner = { name: "inner", ...place };
-    await assert.rejects(kube.patch(Service, inner, "json", opened), /Services of type NodePort or LoadBalancer/);
+    await assert.rejects(kube.patch(Service, inner, "merge", opened), /Services of type NodePort or LoadBalancer/);
     const [first] = (await kube.list(Service, place)).items.filter(({ spec }) => spec?.type === "NodePort");
     await kube.patch(Service, { name: first?.metadata.name ?? "", ...place }, "merge", { spec: { type: "ClusterIP" } });
-    await kube.patch(Service, inner, "json", opened);
+    const many = Array.from({ length: 5 }, (_, index) => ({ name: `p${index}`, port: 80 + index }));
+    const [wide, allowed] = [many, many.slice(1)].map((ports) => ({ spec: { type: "LoadBalancer", ports } }));
+    clock.jump(10_000);
+    await assert.rejects(kube.patch(Service, inner, "merge", wide), /with 1 ports of at most 5/);
+    await kube.patch(Service, inner, "merge", allowed);
+    assert.equal((await stored.exposedServices(id)).get(`services/${place.namespace}/inner`), 4);
     assert.equal(await succeeded(["c1", "c2", "c3", "c4"].map((name) => claim(name, "1"))), 3);
     await assert.rejects(claim("c5", "1Gi"), /claims of 1Mi at the provider, and may have 1Mi/);
     const bringing = (name: string, storage: string) => {

@@ -9,6 +9,7 @@ const reasons: Readonly<Record<number, string>> = {
   405: "MethodNotAllowed",
   413: "RequestEntityTooLarge",
   415: "UnsupportedMediaType",
+  422: "Invalid",
   429: "TooManyRequests",
   500: "InternalError",
   502: "ServiceUnavailable",

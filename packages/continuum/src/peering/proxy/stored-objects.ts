@@ -84,10 +84,13 @@ export class StoredObjects {
     return found;
   }
 
-  /** Services that have ports of nodes, or a load balancer. */
+  /** Services that have ports of nodes, or a load balancer, with how many ports they have. */
   async exposedServices(consumer: SiteId): Promise<Map<string, number>> {
     const found = new Map<string, number>();
-    const size = (service: Service) => (askedMeans("services", service, true).exposed ? 0 : undefined);
+    const size = (service: Service) => {
+      const { exposed, ports = 0 } = askedMeans("services", service, true);
+      return exposed ? ports : undefined;
+    };
     for (const namespace of this.#options.namespacesOf(consumer)) await this.#add(Service, namespace, found, size);
     return found;
   }

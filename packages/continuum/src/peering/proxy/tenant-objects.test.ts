@@ -17,7 +17,9 @@ const NAMESPACES = "/apis/fjord.dev/v1alpha1/namespaces/tenant/twinnamespaces";
 
 const nothing = async () => new Map<string, number>();
 
-function tenant(policy = { objects: 100, bytes: 1_600, namespaces: 3, storage: 10, exposedServices: 2 }) {
+function tenant(
+  policy = { objects: 100, bytes: 1_600, namespaces: 3, storage: 10, exposedServices: 2, exposedPorts: 5 },
+) {
   const objects = new TenantObjects({
     policy: () => policy,
     stored: { twins: nothing, twinNamespaces: nothing, claims: nothing, exposedServices: nothing },
@@ -100,6 +102,17 @@ describe("what one consumer keeps", () => {
     await write(SERVICES, "c", 1, { asks: { exposed: true } });
     await write(SERVICES, "a", 0, { verb: "delete", outcome: "gone" });
     await write(SERVICES, "b", 1, { verb: "patch", asks: { exposed: true } });
+  });
+
+  test("of ports of these Services is bounded, of one or of all", async () => {
+    const write = tenant();
+    const exposed = { ...full, message: /with 4 ports of at most 5, .*exposedServices or exposedPorts/ };
+    await write(SERVICES, "inner", 1, { asks: { exposed: false, ports: 2_700 } });
+    await write(SERVICES, "a", 1, { asks: { exposed: true, ports: 4 } });
+    await assert.rejects(write(SERVICES, "b", 1, { asks: { exposed: true, ports: 2 } }), exposed);
+    await assert.rejects(write(SERVICES, "a", 1, { verb: "patch", asks: { exposed: true, ports: 6 } }), exposed);
+    await write(SERVICES, "a", 1, { verb: "update", asks: { exposed: true, ports: 3 } });
+    await write(SERVICES, "b", 1, { asks: { exposed: true, ports: 2 } });
   });
 
   test("of requests for namespaces is few and small", async () => {

@@ -16,16 +16,22 @@ export interface ObjectPolicy extends KeptLimits {
   readonly storage: number;
   /** Services with ports of nodes, or a load balancer. */
   readonly exposedServices: number;
+  /** Of these together. */
+  readonly exposedPorts: number;
 }
 
 export function objectPolicy(own: Site | undefined): ObjectPolicy {
-  const { count, bytes, namespaces, storage, exposedServices } = { ...keptObjects, ...own?.spec.sharing?.objects };
+  const { count, bytes, namespaces, storage, exposedServices, exposedPorts } = {
+    ...keptObjects,
+    ...own?.spec.sharing?.objects,
+  };
   return {
     objects: count,
     bytes: inUnits(parseQuantity(bytes)),
     namespaces,
     storage: inUnits(parseQuantity(storage)),
     exposedServices,
+    exposedPorts,
   };
 }
 
@@ -61,6 +67,7 @@ interface Kept {
   readonly namespaces: KeptObjects;
   /** Claims, and shadow pods with claims of their own, by the bytes that they ask for. */
   readonly storage: KeptObjects;
+  /** Services with ports of nodes, by how many they have. */
   readonly exposed: KeptObjects;
 }
 
@@ -123,8 +130,8 @@ export class TenantObjects {
       ),
       exposed: objects(
         (has, may) =>
-          `${has.objects} Services of type NodePort or LoadBalancer at the provider, and may have ${may.objects}: ${raise("exposedServices")}`,
-        () => ({ objects: policy().exposedServices, bytes: Number.POSITIVE_INFINITY }),
+          `${has.objects} Services of type NodePort or LoadBalancer at the provider with ${has.bytes} ports of at most ${may.bytes}, and may have ${may.objects}: ${raise("exposedServices or exposedPorts")}`,
+        () => ({ objects: policy().exposedServices, bytes: policy().exposedPorts }),
         () => stored.exposedServices(consumer),
       ),
     };
@@ -139,7 +146,7 @@ function meansOf({ verb, asks }: StoringWrite, resource: string, key: string, { 
   const objects = resource === "persistentvolumeclaims" ? storage : resource === "services" ? exposed : undefined;
   if (objects === undefined) return [];
   if (verb === "delete") return [() => objects.settleDeletion(key)];
-  const amount = objects === storage ? asks.storage : asks.exposed ? 0 : undefined;
+  const amount = objects === storage ? asks.storage : asks.exposed ? (asks.ports ?? 0) : undefined;
   if (amount !== undefined) return [() => keeping(objects.admit(key, true, amount), amount)];
   return asks.exposed === false ? [() => releasing(objects.settleDeletion(key))] : [];
 }

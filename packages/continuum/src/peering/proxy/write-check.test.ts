@@ -29,6 +29,7 @@ function status(verb: Verb, resource: string, contentType: string | undefined, b
 }
 
 const json = "application/json";
+const merge = "application/merge-patch+json";
 const jsonPatch = "application/json-patch+json";
 const labelled = (value: unknown) => ({ metadata: { labels: { [label]: value } } });
 
@@ -202,14 +203,14 @@ describe("what a tenant writes", () => {
       ["", { spec: { resources: requests } }],
     ] as const)
       assert.deepEqual(asks("patch", "persistentvolumeclaims", jsonPatch, replace(path, value)), { storage: 2 }, path);
-    const opened = replace("/spec/type", "NodePort");
+    const ports = [{ port: 80 }, { port: 443 }];
+    const opened = replace("/spec", { type: "NodePort", ports });
     assert.deepEqual(asks("patch", "services", jsonPatch, [...opened, ...replace("/spec/type", "ClusterIP")]), {
       exposed: true,
+      ports: 2,
     });
-    for (const type of ["merge-patch+json", "strategic-merge-patch+json", "apply-patch+yaml"])
-      assert.deepEqual(asks("patch", "services", `application/${type}`, { spec: { type: "LoadBalancer" } }), {
-        exposed: true,
-      });
+    const balanced = { spec: { type: "LoadBalancer", ports } };
+    assert.deepEqual(asks("patch", "services", merge, balanced), { exposed: true, ports: 2 });
     assert.deepEqual(asks("update", "services", json, { spec: {} }), { exposed: false });
     const endpoints = [{ addresses: ["10.0.0.1"] }];
     const spec = { externalName: "db.other" };
@@ -225,6 +226,32 @@ describe("what a tenant writes", () => {
       ["", { spec }],
     ] as const)
       assert.deepEqual(asks("patch", "services", jsonPatch, replace(path, value)), { externalNames: ["db.other"] });
+  });
+
+  test("changes type and ports of an exposed Service together, all of them", () => {
+    const ports = [{ port: 80 }];
+    const adding = ["application/strategic-merge-patch+json", "application/apply-patch+yaml"];
+    for (const type of [merge, ...adding]) {
+      assert.equal(status("patch", "services", type, { spec: { type: "NodePort" } }), 422, type);
+      assert.equal(status("patch", "services", type, { spec: { ports } }), 422, type);
+      assert.equal(status("patch", "services", type, { spec: { type: "ClusterIP" } }), 200, type);
+      assert.equal(status("patch", "services", type, { spec: { type: "ClusterIP", ports } }), 200, type);
+      assert.equal(status("patch", "services", type, { spec: { selector: { app: "web" } } }), 200, type);
+    }
+    for (const type of adding)
+      assert.equal(status("patch", "services", type, { spec: { type: "NodePort", ports } }), 422, type);
+    assert.equal(status("patch", "services", merge, { spec: { type: "NodePort", ports: null } }), 422);
+    assert.equal(status("patch", "services", merge, { spec: { type: "NodePort", ports } }), 200);
+    assert.equal(status("patch", "services", merge, { spec: { type: "NodePort", Ports: ports } }), 400);
+    const at = (path: string, value: unknown) => [{ op: "add", path, value }];
+    for (const [path, value] of [
+      ["/spec/type", "NodePort"],
+      ["/spec/ports", ports],
+      ["/spec/ports/-", ports[0]],
+      ["/spec", { ports }],
+    ] as const)
+      assert.equal(status("patch", "services", jsonPatch, at(path, value)), 422, path);
+    assert.equal(status("patch", "services", jsonPatch, at("/spec", { type: "NodePort", ports })), 200);
   });
 
   test("changes what comes with a pod by no part of a JSON patch", () => {

@@ -1,7 +1,7 @@
 import { CONSUMER_LABEL } from "@fjord/api";
 import { ADDRESS_ANNOTATIONS } from "../../chosen-address.ts";
 import { chosenVolume } from "../../chosen-volume.ts";
-import { type AskedMeans, askedMeans, mostAsked, SHADOW_PODS } from "./asked-means.ts";
+import { type AskedMeans, askedMeans, isExposed, mostAsked, SHADOW_PODS } from "./asked-means.ts";
 import { type KubePath, resourceName } from "./kube-path.ts";
 import { KubeRefusal } from "./kube-refusal.ts";
 import type { Verb } from "./rules.ts";
@@ -18,6 +18,9 @@ const JSON_PATCH = "application/json-patch+json";
 
 /** Types of Secret that make the control plane do something for whoever may write them. */
 const ACTING_SECRETS = ["kubernetes.io/service-account-token", "bootstrap.kubernetes.io/token"];
+
+/** Patches of these sorts have a list as a whole; with others it may be added to. */
+const LIST_REPLACING = ["application/merge-patch+json", JSON_PATCH];
 
 const INGRESSES = "ingresses.networking.k8s.io";
 const SLICES = "endpointslices.discovery.k8s.io";
@@ -154,6 +157,7 @@ function checkObject(value: unknown, write: Write): AskedMeans {
   if (resource === "secrets") checkSecretType(value.type);
   if (resource === "services") {
     checkService(value.spec);
+    checkPorts(value.spec, write);
     checkAddress(value.metadata);
   }
   if (resource === "persistentvolumeclaims") checkClaim(value);
@@ -191,7 +195,7 @@ function checkSecretType(type: unknown): void {
 
 function checkService(spec: unknown): void {
   if (!isObject(spec)) return;
-  checkFoldedKeys(spec, ["externalIPs", "loadBalancerIP", "type", "externalName"]);
+  checkFoldedKeys(spec, ["externalIPs", "loadBalancerIP", "type", "externalName", "ports"]);
   if (typeof spec.loadBalancerIP === "string" && spec.loadBalancerIP !== "")
     throw new KubeRefusal(403, "spec.loadBalancerIP cannot be set from another site: the address may be another's");
   const { externalName = null } = spec;
@@ -200,6 +204,19 @@ function checkService(spec: unknown): void {
   const addresses = spec.externalIPs;
   if (addresses === undefined || addresses === null || (Array.isArray(addresses) && addresses.length === 0)) return;
   throw new KubeRefusal(403, "spec.externalIPs cannot be set from another site: it would take over others' traffic");
+}
+
+/** Each port of one that is exposed takes one of all nodes: they are counted, and a patch that has not all of them hides some. */
+function checkPorts(spec: unknown, { verb, contentType }: Write): void {
+  if (verb !== "patch" || !isObject(spec)) return;
+  const { type, ports } = spec;
+  if ("type" in spec ? !isExposed(type) : !("ports" in spec)) return;
+  const isWhole = LIST_REPLACING.includes(mediaType(contentType)) && Array.isArray(ports);
+  if ("type" in spec && isWhole) return;
+  throw new KubeRefusal(
+    422,
+    "the ports of a Service and its type are changed together, by a merge patch with all ports: they are counted",
+  );
 }
 
 function checkAddress(metadata: unknown): void {

@@ -164,6 +164,16 @@ describe("the twin of a Service", () => {
     assert.deepEqual(services.seen(twin, wanted ?? {}), wanted);
   });
 
+  it("is told its type and its ports together, where either changes", () => {
+    const twin = serviceOf({ ...filledIn, type: "NodePort", ports: [{ port: 80, nodePort: 31000 }] });
+    const amended = (spec: object) => services.amended?.({ spec }, twin);
+    const ports = [{ port: 80 }];
+    assert.deepEqual(amended({ type: "LoadBalancer" }), { spec: { type: "LoadBalancer", ports } });
+    assert.deepEqual(amended({ ports: [{ port: 81 }] }), { spec: { type: "NodePort", ports: [{ port: 81 }] } });
+    assert.deepEqual(amended({ selector: { app: "web" } }), { spec: { selector: { app: "web" } } });
+    assert.deepEqual(services.amended?.({ metadata: {} }, twin), { metadata: {} });
+  });
+
   it("does not exist for the Service of the API server", () => {
     const kubernetes = { ...serviceOf({}), metadata: { name: "kubernetes", namespace: "default" } };
     assert.equal(services.neverLeaves?.(kubernetes), true);

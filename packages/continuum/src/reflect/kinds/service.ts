@@ -36,6 +36,7 @@ export const services: ReflectedKind<Service> = {
     const { clusterIP: _, ...rest } = spec as Spec;
     return hasAddress(spec as Spec) ? { spec: rest } : undefined;
   },
+  amended,
   namespaceNamed: (service) => serviceNamed(service)?.namespace,
   lacking(service, context) {
     const named = serviceNamed(service);
@@ -89,6 +90,14 @@ function content(
       ...(isBalanced && loadBalancerClass !== undefined && { loadBalancerClass }),
     },
   };
+}
+
+/** Providers count ports of exposed Services, and take a change of either for one of both. */
+function amended(patch: Body, { spec: twin = {} }: Service): Body {
+  const spec = patch.spec as Spec | undefined;
+  if (spec === undefined || !("type" in spec || "ports" in spec)) return patch;
+  const { type = "ClusterIP", ports = [] } = twin;
+  return { ...patch, spec: { type, ports: ports.map(port), ...spec } };
 }
 
 function hasAddress(spec: Spec | undefined): boolean {
