@@ -204,6 +204,29 @@ describe("an Offloading", { skip: kubernetesSkip(), timeout: 180_000 }, () => {
     });
   });
 
+  it("keeps a twin, with the volumes in it, where somebody deletes the site's Node or takes its labels", async () => {
+    await add("kept");
+    await eventually(() => isReady("kept"));
+    const standing = async () => [await request("kept"), await twin(`kept-${consumer}`)].map((each) => each?.metadata);
+    const before = (await standing()).map((each) => each?.uid);
+    const nodes = async () => (await home.list(Node, { labelSelector: VIRTUAL_NODE })).items;
+    const [first] = await nodes();
+    const key = { name: first?.metadata.name ?? "" };
+    await home.delete(Node, key);
+    await eventually(async () => (await nodes()).some(({ metadata }) => metadata.uid !== first?.metadata.uid));
+    await home.patch(Node, key, "merge", { metadata: { labels: { [VIRTUAL_NODE]: null } } });
+    await eventually(async () => (await nodes()).length === 1);
+    // What has been asked for until now has been heard of by then.
+    await add("after");
+    await eventually(() => isReady("after"));
+    assert.deepEqual(
+      (await standing()).map((each) => [each?.uid, each?.deletionTimestamp]),
+      before.map((uid) => [uid, undefined]),
+    );
+    for (const namespace of ["kept", "after"]) await remove(namespace);
+    for (const namespace of ["kept", "after"]) await eventually(async () => (await get(namespace)) === undefined);
+  });
+
   it("waits for a site that is away to remove its twin, and finishes when it is back", async () => {
     await add("away");
     await eventually(() => isReady("away"));

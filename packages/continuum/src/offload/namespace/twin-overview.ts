@@ -1,9 +1,10 @@
-import { type Offloading, SITE_LABEL } from "@fjord/api";
-import { type Cache, isBeingDeleted, matchesSelector, type Node } from "@fjord/kube";
+import type { Offloading } from "@fjord/api";
+import { type Cache, isBeingDeleted, type Node } from "@fjord/kube";
 import type { Home } from "../../home.ts";
 import type { OffloadedPods } from "../../offloaded-pods.ts";
 import type { RemoteSites } from "../../remote-site.ts";
 import type { SiteId } from "../../site-identity.ts";
+import { eligibleSites } from "./eligible-sites.ts";
 import type { ProvidersInForce } from "./providers-in-force.ts";
 import type { RemoteTwinRequests } from "./remote-twin-requests.ts";
 import { twinName } from "./twin-name.ts";
@@ -59,12 +60,9 @@ export class TwinOverview {
     return this.#options.remotes.get(site)?.reachability.reachable ?? false;
   }
 
-  /** Sites behind virtual nodes that the Offloading selects. */
-  #eligible({ spec }: Offloading): Set<SiteId> {
-    const labels = this.#options.nodes.list().map(({ metadata }) => metadata.labels ?? {});
-    return new Set(
-      labels.filter((each) => matchesSelector(spec.sites, each)).flatMap((each) => each[SITE_LABEL] ?? []),
-    );
+  #eligible(offloading: Offloading): Set<SiteId> {
+    const { nodes, providers } = this.#options;
+    return eligibleSites(offloading, nodes.list(), providers.list());
   }
 }
 
