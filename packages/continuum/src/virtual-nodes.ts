@@ -13,5 +13,7 @@ export interface VirtualNodes {
   get(name: string): KnownVirtualNode | undefined;
   list(): readonly KnownVirtualNode[];
   at(site: SiteId): readonly KnownVirtualNode[];
+  /** Those that have no Node, since one of their name is somebody else's: what is bound to that is none of theirs. */
+  taken(): readonly KnownVirtualNode[];
   onChange(listener: (name: string) => void): () => void;
 }

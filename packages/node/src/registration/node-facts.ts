@@ -22,6 +22,8 @@ export interface NodeIdentity {
   readonly providerID?: string;
   /** Tells this machine from others of the same name. Absent: nobody looks. */
   readonly machine?: string;
+  /** Whether a Node of the name that is there already is this one's. @default any is */
+  isOwn?(node: Node): boolean;
 }
 
 /** What a node says of itself whenever it is asked. */

@@ -176,6 +176,7 @@ export class NodeRegistration {
   /** A name that another machine has is ours only if that one is gone: its lease tells, by whether it moves. */
   async #refuseOther(node: Node, signal: AbortSignal): Promise<void> {
     const { identity, client, clock, logger, leaseSeconds = 40 } = this.#options;
+    this.#refuseStranger(node);
     const other = node.metadata.annotations?.[MACHINE_ANNOTATION] ?? node.status?.nodeInfo?.machineID;
     const own = [identity.machine, this.#facts().nodeInfo.machineID];
     if (identity.machine === undefined || !other || own.includes(other)) return;
@@ -192,6 +193,13 @@ export class NodeRegistration {
       await sleep(clock, 1_000, signal);
       if ((await renewal()) !== before) throw new NodeNameTaken({ name, other });
     }
+  }
+
+  #refuseStranger(node: Node): void {
+    const { identity } = this.#options;
+    const { name } = identity;
+    if (identity.isOwn?.(node) === false)
+      throw new NodeNameTaken({ name, other: node.status?.nodeInfo?.machineID ?? node.metadata.uid });
   }
 
   /** Compares facts and Node, until the end. */
@@ -223,6 +231,7 @@ export class NodeRegistration {
       return true;
     } catch (error) {
       if (signal.aborted) return true;
+      if (error instanceof NodeNameTaken) throw error;
       if (!isNotFound(error)) {
         if (!this.#failing)
           logger.warn("cannot write the node's status", { node: identity.name, error: describeError(error) });
@@ -244,6 +253,7 @@ export class NodeRegistration {
     const { client, identity } = this.#options;
     const key = { name: identity.name };
     const node = await client.get(Node, key, { signal });
+    this.#refuseStranger(node);
     this.#take(node);
     this.#lost = false;
     const patch = metadataPatch(identity, node);

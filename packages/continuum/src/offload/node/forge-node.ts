@@ -1,4 +1,5 @@
 import { type Contract, VIRTUAL_NODE, type VirtualNode } from "@fjord/api";
+import type { Node } from "@fjord/kube";
 import type { ConditionFacts, NodeFacts, NodeIdentity, Taint } from "@fjord/node/registration";
 import { amountsOf, atMost, formatAmounts } from "../../market/index.ts";
 import type { PublishedFacts } from "../../protocol.ts";
@@ -20,6 +21,9 @@ export interface NodeInputs {
   readonly knownResources: readonly string[];
 }
 
+/** Before the provider's id and the node's name. */
+const PROVIDER_ID = "fjord://";
+
 /** What a Node has from its first moment. */
 export function forgeIdentity({ virtualNode, contract, published }: NodeInputs): NodeIdentity {
   const name = virtualNode.metadata.name ?? "";
@@ -30,8 +34,13 @@ export function forgeIdentity({ virtualNode, contract, published }: NodeInputs):
     labels,
     annotations: { [LABELS_ANNOTATION]: Object.keys(labels).sort().join(",") },
     taints: forgeTaints(virtualNode),
-    ...(contract && { providerID: `fjord://${contract.spec.terms.provider}/${name}` }),
+    ...(contract && { providerID: `${PROVIDER_ID}${contract.spec.terms.provider}/${name}` }),
   };
+}
+
+/** Whether a Node is a virtual one. Its labels are anybody's to take away, and its `providerID` nobody's. */
+export function isVirtual({ metadata, spec }: Node): boolean {
+  return metadata.labels?.[VIRTUAL_NODE] === "true" || spec?.providerID?.startsWith(PROVIDER_ID) === true;
 }
 
 /** The taint of virtual nodes, unless the owner does without, and those that the owner wants. */

@@ -28,5 +28,16 @@ test("pods of a Node are a provider's only where the Node is the VirtualNode's o
   assert.equal(nodes.get("worker-1"), undefined, "a machine of the cluster may have that name");
   const names = [nodes.list(), nodes.at(PROVIDER)].map((each) => each.map(({ name }) => name));
   assert.deepEqual(names, [["lively-wave"], ["lively-wave"]]);
+  assert.deepEqual(nodes.taken(), []);
+  const worker = node("worker-1");
+  worker.status = {
+    conditions: [{ type: "Ready", status: "False", reason: "NodeNameTaken" }],
+  } as VirtualNode["status"];
+  assert.deepEqual(
+    known(worker)
+      .taken()
+      .map(({ name }) => name),
+    ["worker-1"],
+  );
   assert.equal(nodes.wished("worker-1")?.site, PROVIDER, "whoever makes Nodes has to know that one is wished for");
 });

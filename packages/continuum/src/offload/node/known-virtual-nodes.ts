@@ -1,10 +1,13 @@
 import { Contract, VirtualNode } from "@fjord/api";
-import { type Cache, hasFinalizer, type SharedCaches } from "@fjord/kube";
+import { type Cache, getCondition, hasFinalizer, type SharedCaches } from "@fjord/kube";
 import type { SiteId } from "../../site-identity.ts";
 import type { KnownVirtualNode, VirtualNodes } from "../../virtual-nodes.ts";
 
 /** What a VirtualNode has from before its Node is made, and not where a Node of its name is somebody else's. */
 export const NODE_FINALIZER = "fjord.dev/virtual-node";
+
+/** Why a VirtualNode is not ready whose Node somebody else has. */
+export const NODE_NAME_TAKEN = "NodeNameTaken";
 
 /** The own site's virtual nodes, as its VirtualNode and Contract objects say: those whose Node is theirs. */
 export class KnownVirtualNodes implements VirtualNodes {
@@ -46,6 +49,16 @@ export class KnownVirtualNodes implements VirtualNodes {
 
   at(site: SiteId): readonly KnownVirtualNode[] {
     return this.list().filter((node) => node.site === site);
+  }
+
+  taken(): readonly KnownVirtualNode[] {
+    const isTaken = (object: VirtualNode) =>
+      !hasFinalizer(object, NODE_FINALIZER) &&
+      getCondition(object.status?.conditions, "Ready")?.reason === NODE_NAME_TAKEN;
+    return this.#nodes
+      .list()
+      .filter(isTaken)
+      .flatMap((object) => this.#known(object) ?? []);
   }
 
   onChange(listener: (name: string) => void): () => void {

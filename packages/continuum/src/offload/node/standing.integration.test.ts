@@ -293,6 +293,42 @@ describe("a virtual node and those who rule over it", { skip: kubernetesSkip(), 
     }
   });
 
+  test("a machine that takes the name of a deleted Node is left alone, and what ran under that name ends elsewhere", async () => {
+    await another("claimed");
+    await eventually("Node", () => client.get(Node, { name: "claimed" }));
+    const place = { name: "ours", namespace: "shop" };
+    const spec = { nodeName: "claimed", containers: [{ name: "main", image: "example.com/web:1" }] };
+    await client.create(Pod, { apiVersion: "v1", kind: "Pod", metadata: place, spec });
+    const isRunning = async () => (await client.get(Pod, place)).status?.phase === "Running";
+    await eventually("running pod", isRunning, 60_000);
+    const { process } = continuum.agent("site-1");
+    await process.pause();
+    await client.delete(Node, { name: "claimed" });
+    await client.create(Node, { apiVersion: "v1", kind: "Node", metadata: { name: "claimed", labels: { own: "1" } } });
+    await process.resume();
+    await eventually("VirtualNode that says so", async () => {
+      const { status } = await client.get(VirtualNode, { name: "claimed" });
+      return status?.conditions?.[0]?.reason === "NodeNameTaken";
+    });
+    const shadows = async () => (await far.list(ShadowPod)).items.map(({ metadata }) => metadata.name);
+    await eventually("end of the guest", async () => !(await shadows()).includes("ours"));
+    await client.delete(VirtualNode, { name: "claimed" });
+    await isGone(VirtualNode, { name: "claimed" });
+    const { metadata, spec: found, status } = await client.get(Node, { name: "claimed" });
+    assert.deepEqual(
+      [
+        metadata.labels?.own,
+        metadata.labels?.["fjord.dev/virtual-node"],
+        found?.unschedulable,
+        status?.nodeInfo?.osImage,
+      ],
+      ["1", undefined, undefined, ""],
+    );
+    assert.equal((await client.get(Pod, place)).metadata.deletionTimestamp, undefined);
+    await client.delete(Pod, place, { gracePeriodSeconds: 0 });
+    await client.delete(Node, { name: "claimed" });
+  });
+
   test("a second node of the same provider comes and goes by itself, and leaves nothing behind", async () => {
     await another("second");
     await eventually("ready Node", async () => {

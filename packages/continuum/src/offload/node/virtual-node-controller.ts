@@ -28,7 +28,8 @@ import type { KnownVirtualNode } from "../../virtual-nodes.ts";
 import { AllocatedAmounts } from "./allocated.ts";
 import { isEndedForGood, newestOf } from "./contract-line.ts";
 import { endPodsOfNoContract, evictPods, refusedEvictions } from "./evictions.ts";
-import { type KnownVirtualNodes, NODE_FINALIZER } from "./known-virtual-nodes.ts";
+import { isVirtual } from "./forge-node.ts";
+import { type KnownVirtualNodes, NODE_FINALIZER, NODE_NAME_TAKEN } from "./known-virtual-nodes.ts";
 import { startKubeletServer } from "./kubelet-of-node.ts";
 import { NodeCertificates } from "./node-certificates.ts";
 import { cordonOf, nodePatch } from "./node-changes.ts";
@@ -135,7 +136,7 @@ export class VirtualNodeController implements Runnable {
     if (!this.#kept.has(name)) {
       const { client } = this.#options.home;
       const node = await this.#find(name, signal);
-      if (node !== undefined && isForeign(node)) {
+      if (node !== undefined && !isVirtual(node)) {
         await removeFinalizer(client, VirtualNode, object, NODE_FINALIZER, { signal });
         await this.#say(object, nameTaken(name), signal);
         return againAfter(FOREIGN_AGAIN_MS);
@@ -220,7 +221,7 @@ export class VirtualNodeController implements Runnable {
     if (!hasFinalizer(object, NODE_FINALIZER)) return done();
     const node = await this.#find(name, signal);
     // A Node that was never ours keeps its pods.
-    const isForeignNode = node !== undefined && isForeign(node);
+    const isForeignNode = node !== undefined && !isVirtual(node);
     if (node !== undefined && !isForeignNode) await closeNode(client, node, signal);
     if (!isForeignNode) {
       const waited = this.#options.pods.onNode(name).filter(({ pod }) => !isLate(pod, object));
@@ -269,10 +270,6 @@ export class VirtualNodeController implements Runnable {
   }
 }
 
-function isForeign({ metadata }: Node): boolean {
-  return metadata.labels?.[VIRTUAL_NODE] !== "true";
-}
-
 function isEnding({ pod }: { pod: { metadata: { deletionTimestamp?: string } } }): boolean {
   return pod.metadata.deletionTimestamp !== undefined;
 }
@@ -282,5 +279,5 @@ function contractMissing({ spec }: VirtualNode): Told {
 }
 
 function nameTaken(name: string): Told {
-  return { status: "False", reason: "NodeNameTaken", message: `there is a Node ${name} that is not Fjord's` };
+  return { status: "False", reason: NODE_NAME_TAKEN, message: `there is a Node ${name} that is not Fjord's` };
 }

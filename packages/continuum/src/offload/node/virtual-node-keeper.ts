@@ -8,7 +8,7 @@ import type { PublishedFacts } from "../../protocol.ts";
 import type { RemoteSites } from "../../remote-site.ts";
 import type { SiteId } from "../../site-identity.ts";
 import type { KnownVirtualNode } from "../../virtual-nodes.ts";
-import { forgeFacts, forgeIdentity, forgeTaints, type NodeInputs } from "./forge-node.ts";
+import { forgeFacts, forgeIdentity, forgeTaints, isVirtual, type NodeInputs } from "./forge-node.ts";
 import { cordonOf, type WantedNode } from "./node-changes.ts";
 import { forgeLabels } from "./node-labels.ts";
 import { judge, type Readiness } from "./readiness.ts";
@@ -115,6 +115,8 @@ export class VirtualNodeKeeper {
     };
     return {
       name: this.name,
+      // Of a machine that has taken the name since somebody deleted the Node it is to stay.
+      isOwn: isVirtual,
       get labels() {
         return forged()?.labels ?? {};
       },

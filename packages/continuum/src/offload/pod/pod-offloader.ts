@@ -153,13 +153,18 @@ export class PodOffloader implements OffloadedPods, Runnable {
 
   readonly #reconcile: Reconcile = async ({ namespace = "", name }, work): Promise<Result> => {
     const pod = this.#pods.pod(namespace, name);
-    if (pod === undefined) return await this.#bereaved(namespace, name, work);
+    if (pod === undefined || this.#isTaken(pod)) return await this.#bereaved(namespace, name, work);
     const node = this.#options.nodes.get(pod.spec?.nodeName ?? "");
     const place = node && this.#placeOf(node, namespace);
     if (place === undefined) return done();
     const isEnding = pod.metadata.deletionTimestamp !== undefined;
     return isEnding ? await this.#life.end(pod, place, work) : await this.#life.follow(pod, place, work);
   };
+
+  /** Whether it is a machine's by now, which would run it as well. */
+  #isTaken({ spec }: Pod): boolean {
+    return this.#options.nodes.taken().some(({ name }) => name === spec?.nodeName);
+  }
 
   /** Which site is asked for a pod: where it is, or where one is left of which there is none at home. */
   #siteOf(namespace: string, name: string): SiteId | undefined {
@@ -182,7 +187,7 @@ export class PodOffloader implements OffloadedPods, Runnable {
     return { node, site, remote, ...(twin !== undefined && { twin }), ...(lack !== undefined && { lack }) };
   }
 
-  /** No pod of the name is at home: what other sites still have of one is to go. */
+  /** No pod of the name is at home, or on a node of another's: what other sites still have of one is to go. */
   async #bereaved(namespace: string, name: string, work: Work): Promise<Result> {
     // Before the own lists are complete, a pod that is not in them may be there all the same.
     if (!this.#pods.hasSynced) return againAfter(1_000);
@@ -206,7 +211,7 @@ export class PodOffloader implements OffloadedPods, Runnable {
           if (!isNotFound(error)) throw error;
         });
         // The own pod may be on a virtual node that is gone, until Kubernetes removes it.
-        if (own?.metadata.uid === originUid) {
+        if (own?.metadata.uid === originUid && !this.#isTaken(own)) {
           result = againAfter(ORPHAN_MS);
           continue;
         }
@@ -232,7 +237,7 @@ export class PodOffloader implements OffloadedPods, Runnable {
   /** One pair of watches for each site that a virtual node stands for. */
   #followSites(stop: AbortSignal): void {
     const { nodes, sites, home } = this.#options;
-    for (const id of new Set(nodes.list().map(({ site }) => site))) {
+    for (const id of new Set([...nodes.list(), ...nodes.taken()].map(({ site }) => site))) {
       const site = sites.get(id);
       if (site === undefined || this.#remotes.has(id) || stop.aborted) continue;
       const { clock, random, logger } = home;

@@ -68,6 +68,7 @@ test("pods go to a provider while another one, which shows pods that nobody has,
       get: (name) => nodes.find((node) => node.name === name),
       list: () => nodes,
       at: (site) => nodes.filter((node) => node.site === site),
+      taken: () => [],
       ...nothing,
     },
     twins: {

@@ -139,6 +139,7 @@ export const nodes: VirtualNodes = {
   get: (name) => (name === NODE ? known : undefined),
   list: () => [known],
   at: (site) => (site === PROVIDER ? [known] : []),
+  taken: () => [],
   onChange: () => () => {},
 };
 
