@@ -58,6 +58,43 @@ test("of a pod that goes while its shadow pod is taken back nothing is kept but 
   assert.deepEqual(deleted, ["s"]);
 });
 
+test("a pod ends whose shadow pod came and went while the other site was not watched", async () => {
+  const deleted: string[] = [];
+  const finished: string[] = [];
+  const writer = {
+    latest: ({ status }: Pod) => status,
+    finish: ({ metadata }: Pod) => finished.push(metadata.uid ?? ""),
+  } as unknown as StatusWriter;
+  const home = { clock: new ManualClock(), client, logger: silentLogger, identity: { id: "home" } };
+  const life = new PodLife({ home, writer, isOver: () => false } as unknown as PodLifeOptions);
+  const kube = {
+    ...client,
+    create: async () => ({ ...shadow, metadata: { ...shadow.metadata, resourceVersion: "7" } }),
+    delete: async (_kind: unknown, _key: unknown, { preconditions }: { preconditions: { uid: string } }) =>
+      deleted.push(preconditions.uid),
+  };
+  const remote = {
+    hasSynced: true,
+    shadowsVersion: "5",
+    shadowOf: () => undefined,
+    guestOf: () => undefined,
+    shadowAt: () => undefined,
+    isGone: async () => true,
+  };
+  const node = { name: "north", object: { metadata: {}, spec: {} }, contract: "c" };
+  const site = { id: "north", reachability: { reachable: true }, kube };
+  const place = { node, twin: "twin", remote, site } as unknown as Place;
+  const work = { signal: new AbortController().signal };
+  const { deletionTimestamp: _, ...metadata } = pod.metadata;
+  await life.follow({ ...pod, metadata } as Pod, place, work);
+  assert.deepEqual(await life.end(pod, place, work), againAfter(1_000), "nothing else may bring it back");
+  assert.deepEqual([deleted, finished], [["s"], []]);
+  // A list that was made anew.
+  remote.shadowsVersion = "9";
+  await life.end(pod, place, work);
+  assert.deepEqual([deleted, finished], [["s"], ["u"]]);
+});
+
 test("a shadow follows what its pod asks for, and nothing that only its status tells", async () => {
   const patched: string[] = [];
   const forged = new Map<string, string>();

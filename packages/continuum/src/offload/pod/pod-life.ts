@@ -58,6 +58,8 @@ export interface PodLifeOptions {
 const STRAY = `pods of DaemonSets run at other sites only where they tolerate ${VIRTUAL_NODE} by that name`;
 /** How long a pod waits for its namespace's twin before it says so. */
 const TWIN_MS = 3_000;
+/** How often a watch is asked whether it stands behind the end of a shadow pod that it has never shown. */
+const SHOWN_MS = 1_000;
 /** How long a pod is held until its site has what it expects there; and for how long, where that was in vain, no other is held. */
 const HELD_MS = 5_000;
 const NOT_HELD_MS = 60_000;
@@ -131,7 +133,8 @@ export class PodLife {
     }
     if (memory.made !== undefined && !hasPassed(remote.shadowsVersion, memory.made.resourceVersion)) {
       await deleteShadow(site.kube, memory.made.namespace, pod.metadata.name ?? "", memory.made.uid, work.signal);
-      return done();
+      // Of what came and went while nobody watched, nothing is ever shown.
+      return againAfter(SHOWN_MS);
     }
     if (guest !== undefined) {
       memory.witnessed = true;
