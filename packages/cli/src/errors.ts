@@ -228,6 +228,12 @@ export const NotEmpty = defineError(
   "Nothing was changed. A site begins in a directory of its own: name one with --state-dir that is empty or not there yet.",
 );
 
+export const AgentOfMicro = defineError(
+  "CLI_AGENT_OF_MICRO",
+  "the control plane at {server} is a part of `fjord micro`, with an agent of its own: another would be a second one",
+  "Nothing was changed. What that agent does differently it is told where it is started (`fjord micro run --help`), and a newer one is had by starting the newer program. Was another --context meant?",
+);
+
 export const PartOfMicro = defineError(
   "CLI_PART_OF_MICRO",
   "the agent at {server} is a part of `fjord micro`, with the control plane itself: it cannot be uninstalled from it",

@@ -9,10 +9,11 @@ import { type ClusterFlags, clusterOptions, connect } from "../command-line/clus
 import type { CommandContext } from "../command-line/command-context.ts";
 import { parseDuration } from "../command-line/durations.ts";
 import { listOrExplain } from "../command-line/list-or-explain.ts";
-import { HelmsInstallation, NoDeployment, UnknownValues, WrongUsage, WrongValues } from "../errors.ts";
+import { AgentOfMicro, HelmsInstallation, NoDeployment, UnknownValues, WrongUsage, WrongValues } from "../errors.ts";
 import { refuseElsewhere } from "../installation/agents-namespace.ts";
 import { awaitInstallation } from "../installation/await-installation.ts";
 import { removeUnasked } from "../installation/remove-installation.ts";
+import { isMicroSite } from "../micro/node-rights.ts";
 
 interface InitFlags extends ClusterFlags {
   readonly namespace: string;
@@ -134,6 +135,7 @@ async function install(flags: InitFlags, base: InstallValues, done: string, cont
     );
   }
   await using client = await connect(flags, context);
+  if (await isMicroSite(client, signal)) throw new AgentOfMicro({ server: client.transport.server });
   await refuseElsewhere(client, namespace, signal);
   const told = (line: string) => note(`${line}\n`);
   await installObjects(client, objects, { signal, told });

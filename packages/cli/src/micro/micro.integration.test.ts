@@ -77,6 +77,10 @@ test("a site on a machine without Kubernetes: it runs pods, is started again, an
       fjord("uninstall", ...force, `--kubeconfig=${join(directory, "kubeconfig")}`),
       /a part of `fjord micro`[\s\S]*`fjord micro reset`[\s\S]*\[CLI_PART_OF_MICRO\]/,
     );
+  await assert.rejects(
+    fjord("init", "--no-wait", `--kubeconfig=${join(directory, "kubeconfig")}`),
+    /with an agent of its own[\s\S]*\[CLI_AGENT_OF_MICRO\]/,
+  );
   assert.ok(await introduced(), "and nothing of it was touched");
 
   await stop();
