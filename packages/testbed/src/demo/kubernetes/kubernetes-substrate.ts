@@ -5,6 +5,7 @@ import type { Bed } from "../../bed.ts";
 import { which } from "../../binaries/find.ts";
 import { removeBed } from "../../leftovers.ts";
 import { type RealNode, RealNodes } from "../../nodes/index.ts";
+import { allowInotify } from "../../nodes/inotify.ts";
 import { Registry } from "../../registry.ts";
 import { startBed } from "../../start-bed.ts";
 import { type Capacity, CLOUD, type DemoSitePlan } from "../demo-plan.ts";
@@ -53,6 +54,9 @@ export class KubernetesSubstrate implements Substrate {
     const { signal, told } = options;
     this.#ground = await findGround({ env, signal, told });
     const { binaries, tools } = this.#ground;
+    // Five control planes and five nodes take about as many as many systems allow.
+    const giveBack = allowInotify();
+    if (giveBack !== undefined) process.once("exit", giveBack);
     const capacityOf = (name: string) => plans.find((plan) => plan.name === name)?.capacity;
     const kubeletSettings = (name: string) => settingsFor(capacityOf(name));
     const nodes = new RealNodes({ binaries, tools, kubeletSettings, clock });
