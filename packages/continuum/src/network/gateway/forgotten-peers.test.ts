@@ -1,8 +1,6 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { describe, it } from "node:test";
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import { silentLogger } from "@fjord/base";
 import { ManualClock } from "@fjord/base/testing";
 import { Registry } from "@fjord/kube";
@@ -10,6 +8,7 @@ import { fabricOf } from "../fabric/fabric.ts";
 import { testState } from "../fabric/test-state.ts";
 import type { NetworkState } from "../network-state.ts";
 import { GatewayMetrics } from "./gateway-metrics.ts";
+import { heapUsed } from "./heap-used.ts";
 import { writeKeyWord } from "./key-words.ts";
 import { LaneLives } from "./lane-lives.ts";
 import { LanePeers } from "./lane-peers.ts";
@@ -20,14 +19,6 @@ import { PeerPaths } from "./peer-paths.ts";
 /** So many come and go, or are named: what is kept of each would be megabytes. */
 const MANY = 40_000;
 const key = () => randomBytes(32).toString("base64");
-
-function heapUsed(): number {
-  setFlagsFromString("--expose-gc");
-  const collect: () => void = runInNewContext("gc");
-  collect();
-  collect();
-  return process.memoryUsage().heapUsed;
-}
 
 function assertSmall(what: string, work: () => unknown): void {
   const before = heapUsed();
