@@ -78,6 +78,12 @@ export const NotAgentsNamespace = defineError(
   "Nothing was changed. Name the namespace that the agent was installed in with --namespace; `kubectl get secrets -A --field-selector=metadata.name=fjord-identity` shows it.",
 );
 
+export const SharedNamespace = defineError(
+  "CLI_SHARED_NAMESPACE",
+  "namespace {namespace} has {what}, none of it Fjord's, and would be removed with all that is in it",
+  "Nothing was changed. Move that elsewhere first, or repeat with --force, which removes it too.",
+);
+
 export const HelmsInstallation = defineError(
   "CLI_HELMS_INSTALLATION",
   "Fjord in namespace {namespace} is Helm's release {release}, which alone knows its values",

@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { requestProof } from "@fjord/agent/proven-user";
 import { newObject, Peering, Site } from "@fjord/api";
 import {
@@ -19,6 +20,7 @@ import {
   MutatingWebhookConfiguration,
   Namespace,
   NetworkPolicy,
+  PersistentVolumeClaim,
   Pod,
   Service,
 } from "@fjord/kube";
@@ -218,6 +220,20 @@ describe("installing into a cluster", { skip: kubernetesSkip(), timeout: 300_000
     }
     assert.deepEqual(await inventory(client), before);
     assert.equal(await client.get(Namespace, other).catch(ifNotFound), undefined);
+  });
+
+  it("is not removed with what somebody else has in its namespace", async () => {
+    const key = { name: "precious", namespace: agent.namespace };
+    const spec = { accessModes: ["ReadWriteOnce" as const], resources: { requests: { storage: "1Gi" } } };
+    const claim = { apiVersion: "v1", kind: "PersistentVolumeClaim", metadata: key, spec } as const;
+    await client.create(PersistentVolumeClaim, claim);
+    const before = await inventory(client);
+    const { code, err } = await fjord("uninstall");
+    assert.equal(code, 1);
+    assert.match(err, /namespace fjord-system has PersistentVolumeClaim precious, none of it Fjord's/);
+    assert.deepEqual(await inventory(client), before);
+    await client.delete(PersistentVolumeClaim, key);
+    while ((await client.get(PersistentVolumeClaim, key).catch(ifNotFound)) !== undefined) await sleep(50);
   });
 
   it("is not removed while somebody uses it, and then leaves nothing", async () => {

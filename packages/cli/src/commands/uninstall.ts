@@ -5,7 +5,7 @@ import { type ClusterFlags, clusterOptions, connect } from "../command-line/clus
 import type { CommandContext } from "../command-line/command-context.ts";
 import { parseDuration } from "../command-line/durations.ts";
 import { PartOfMicro, StillInUse } from "../errors.ts";
-import { refuseForeign } from "../installation/agents-namespace.ts";
+import { refuseForeign, refuseShared } from "../installation/agents-namespace.ts";
 import { isInstalled, removeInstallation, usesOf } from "../installation/remove-installation.ts";
 import { isMicroSite } from "../micro/node-rights.ts";
 
@@ -23,7 +23,10 @@ export function addUninstall(program: Command, context: CommandContext): void {
   clusterOptions(command)
     .option("--namespace <name>", "namespace of the agent", AGENT_NAMESPACE)
     .addOption(
-      new Option("--force", "though there are peerings, contracts or offloaded namespaces: they end").default(false),
+      new Option(
+        "--force",
+        "though there are peerings, contracts or offloaded namespaces, or something of others in the agent's namespace: they end",
+      ).default(false),
     )
     .option("--timeout <duration>", "how long the agent has to end what there is", "60s")
     .action(async (flags: UninstallFlags) => {
@@ -34,6 +37,7 @@ export function addUninstall(program: Command, context: CommandContext): void {
       const namespace = checkedNamespace("--namespace", flags.namespace);
       await refuseForeign(client, namespace, signal);
       if (!(await isInstalled(client, namespace, signal))) return print("there is nothing of Fjord here\n");
+      if (!flags.force) await refuseShared(client, namespace, signal);
       const uses = await usesOf(client, signal);
       if (uses.length > 0 && !flags.force) throw new StillInUse({ what: uses.join(", ") });
       const told = (line: string) => note(`${line}\n`);

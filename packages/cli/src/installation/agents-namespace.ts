@@ -1,7 +1,20 @@
 import { AGENT_NAME } from "@fjord/agent";
 import { AGENT_NAMESPACE } from "@fjord/api";
-import { ClusterRoleBinding, ifNotFound, type KubeClient, Namespace, Secret } from "@fjord/kube";
-import { InstalledElsewhere, NotAgentsNamespace } from "../errors.ts";
+import type { Kind, KubeObject } from "@fjord/base";
+import {
+  ClusterRoleBinding,
+  CronJob,
+  DaemonSet,
+  Deployment,
+  ifNotFound,
+  type KubeClient,
+  Namespace,
+  PersistentVolumeClaim,
+  Pod,
+  Secret,
+  StatefulSet,
+} from "@fjord/kube";
+import { InstalledElsewhere, NotAgentsNamespace, SharedNamespace } from "../errors.ts";
 
 /** The agent's own: no installation is without it, however it was made. */
 const IDENTITY_SECRET = "fjord-identity";
@@ -24,6 +37,24 @@ export async function refuseForeign(client: KubeClient, namespace: string, signa
   const identity = await client.get(Secret, { name: IDENTITY_SECRET, namespace }, { signal }).catch(ifNotFound);
   if (identity === undefined) throw new NotAgentsNamespace({ namespace });
 }
+
+/** Before all of a namespace is removed: that nobody has put something of theirs there. */
+export async function refuseShared(client: KubeClient, namespace: string, signal: AbortSignal): Promise<void> {
+  const kinds = [Deployment, StatefulSet, DaemonSet, CronJob, PersistentVolumeClaim, Pod];
+  const lists = await Promise.all(
+    (kinds as unknown as readonly Kind<KubeObject>[]).map(async (kind) => {
+      const { items } = await client.list(kind, { namespace, labelSelector: "app.kubernetes.io/name!=fjord", signal });
+      // What others make goes with them, and is not named beside them.
+      return items.filter(({ metadata }) => !metadata.ownerReferences?.some(({ controller }) => controller === true));
+    }),
+  );
+  const others = lists.flatMap((items, index) => items.map(({ metadata }) => `${kinds[index]?.kind} ${metadata.name}`));
+  if (others.length === 0) return;
+  const more = others.length > MOST_NAMED ? `, and ${others.length - MOST_NAMED} more` : "";
+  throw new SharedNamespace({ namespace, what: `${others.slice(0, MOST_NAMED).join(", ")}${more}` });
+}
+
+const MOST_NAMED = 5;
 
 /** Whose account has the agent's rights. */
 async function boundNamespace(client: KubeClient, signal: AbortSignal): Promise<string | undefined> {
