@@ -19,7 +19,7 @@ export function faultPage(results: readonly FaultResult[]): string {
 
 <!-- Written by \`npm run generate\` from docs/faults.json, which \`npm run faults -- --write\` writes. -->
 
-Measured on ${days.join(" and ")}: ${passed} of ${results.length} as promised. Two sites of real Kubernetes with two real nodes each, on one machine with two processors${loadsOf(results)}, ${versionsOf(results)}, have the same ranges for pods and are joined by one link; each node may carry it. Between a pod at home, on the node that does not carry the link, and one at
+Measured on ${listed(days)}: ${passed} of ${results.length} as promised. Two sites of real Kubernetes with two real nodes each, on one machine with two processors${loadsOf(results)}, ${versionsOf(results)}, have the same ranges for pods and are joined by one link; each node may carry it. Between a pod at home, on the node that does not carry the link, and one at
 the provider go, in both directions, a connection with numbered records (50 a second, the same one throughout), datagrams that are answered (50 a second), and new connections to a Service that has endpoints at both sites (10 a second). Figures are of both directions where there are two.
 
 | | |
@@ -66,4 +66,9 @@ function remarksOf(results: readonly FaultResult[]): string {
     })
     .toArray()
     .join("");
+}
+
+function listed(words: readonly string[]): string {
+  const [last = "", ...others] = [...words].reverse();
+  return others.length === 0 ? last : `${others.reverse().join(", ")} and ${last}`;
 }
