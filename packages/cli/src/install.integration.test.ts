@@ -16,6 +16,7 @@ import {
   ifNotFound,
   isAlreadyExists,
   isBeingDeleted,
+  Job,
   KubeClient,
   MutatingWebhookConfiguration,
   Namespace,
@@ -222,17 +223,30 @@ describe("installing into a cluster", { skip: kubernetesSkip(), timeout: 300_000
     assert.equal(await client.get(Namespace, other).catch(ifNotFound), undefined);
   });
 
-  it("is not removed with what somebody else has in its namespace", async () => {
+  it("is not removed with what somebody else has in its namespace, whoever controls that", async () => {
     const key = { name: "precious", namespace: agent.namespace };
-    const spec = { accessModes: ["ReadWriteOnce" as const], resources: { requests: { storage: "1Gi" } } };
-    const claim = { apiVersion: "v1", kind: "PersistentVolumeClaim", metadata: key, spec } as const;
-    await client.create(PersistentVolumeClaim, claim);
+    const operator = { apiVersion: "example.com/v1", kind: "Database", name: "main", uid: "main", controller: true };
+    await client.create(PersistentVolumeClaim, {
+      apiVersion: "v1",
+      kind: "PersistentVolumeClaim",
+      metadata: { ...key, ownerReferences: [operator] },
+      spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } },
+    });
+    const containers = [{ name: "main", image: "example.com/web:1" }];
+    await client.create(Job, {
+      apiVersion: "batch/v1",
+      kind: "Job",
+      metadata: key,
+      spec: { suspend: true, template: { spec: { restartPolicy: "Never", containers } } },
+    });
     const before = await inventory(client);
     const { code, err } = await fjord("uninstall");
     assert.equal(code, 1);
-    assert.match(err, /namespace fjord-system has PersistentVolumeClaim precious, none of it Fjord's/);
+    assert.match(err, /namespace fjord-system has Job precious, PersistentVolumeClaim precious, none of it Fjord's/);
     assert.deepEqual(await inventory(client), before);
+    await client.delete(Job, key);
     await client.delete(PersistentVolumeClaim, key);
+    while ((await client.get(Job, key).catch(ifNotFound)) !== undefined) await sleep(50);
     while ((await client.get(PersistentVolumeClaim, key).catch(ifNotFound)) !== undefined) await sleep(50);
   });
 

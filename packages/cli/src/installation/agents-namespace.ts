@@ -7,10 +7,12 @@ import {
   DaemonSet,
   Deployment,
   ifNotFound,
+  Job,
   type KubeClient,
   Namespace,
   PersistentVolumeClaim,
   Pod,
+  ReplicaSet,
   Secret,
   StatefulSet,
 } from "@fjord/kube";
@@ -40,21 +42,30 @@ export async function refuseForeign(client: KubeClient, namespace: string, signa
 
 /** Before all of a namespace is removed: that nobody has put something of theirs there. */
 export async function refuseShared(client: KubeClient, namespace: string, signal: AbortSignal): Promise<void> {
-  const kinds = [Deployment, StatefulSet, DaemonSet, CronJob, PersistentVolumeClaim, Pod];
   const lists = await Promise.all(
-    (kinds as unknown as readonly Kind<KubeObject>[]).map(async (kind) => {
-      const { items } = await client.list(kind, { namespace, labelSelector: "app.kubernetes.io/name!=fjord", signal });
-      // What others make goes with them, and is not named beside them.
-      return items.filter(({ metadata }) => !metadata.ownerReferences?.some(({ controller }) => controller === true));
+    (LOOKED_AT as unknown as readonly Kind<KubeObject>[]).map(async (kind) => {
+      const { items } = await client.list(kind, { namespace, signal });
+      return items.map(({ metadata }) => ({ kind: kind.kind, metadata }));
     }),
   );
-  const others = lists.flatMap((items, index) => items.map(({ metadata }) => `${kinds[index]?.kind} ${metadata.name}`));
+  const others = othersIn(lists.flat());
   if (others.length === 0) return;
   const more = others.length > MOST_NAMED ? `, and ${others.length - MOST_NAMED} more` : "";
   throw new SharedNamespace({ namespace, what: `${others.slice(0, MOST_NAMED).join(", ")}${more}` });
 }
 
+const LOOKED_AT = [Deployment, StatefulSet, DaemonSet, CronJob, Job, ReplicaSet, PersistentVolumeClaim, Pod];
 const MOST_NAMED = 5;
+
+/** What is none of Fjord's. What one of the objects has made goes with that, and is not named beside it; what anything else controls is. */
+function othersIn(objects: readonly Pick<KubeObject, "kind" | "metadata">[]): string[] {
+  const uids = new Set(objects.map(({ metadata }) => metadata.uid));
+  const isMade = ({ ownerReferences }: KubeObject["metadata"]) =>
+    ownerReferences?.some(({ controller, uid }) => controller === true && uids.has(uid)) === true;
+  return objects
+    .filter(({ metadata }) => metadata.labels?.["app.kubernetes.io/name"] !== "fjord" && !isMade(metadata))
+    .map(({ kind, metadata }) => `${kind} ${metadata.name}`);
+}
 
 /** Whose account has the agent's rights. */
 async function boundNamespace(client: KubeClient, signal: AbortSignal): Promise<string | undefined> {
