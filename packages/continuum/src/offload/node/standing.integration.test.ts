@@ -301,6 +301,8 @@ describe("a virtual node and those who rule over it", { skip: kubernetesSkip(), 
     await client.create(Pod, { apiVersion: "v1", kind: "Pod", metadata: place, spec });
     const isRunning = async () => (await client.get(Pod, place)).status?.phase === "Running";
     await eventually("running pod", isRunning, 60_000);
+    const secret = { name: "fjord-node-claimed", namespace: "fjord-system" };
+    await eventually("certificate of the cluster", () => client.get(Secret, secret), 60_000);
     const { process } = continuum.agent("site-1");
     await process.pause();
     await client.delete(Node, { name: "claimed" });
@@ -312,6 +314,7 @@ describe("a virtual node and those who rule over it", { skip: kubernetesSkip(), 
     });
     const shadows = async () => (await far.list(ShadowPod)).items.map(({ metadata }) => metadata.name);
     await eventually("end of the guest", async () => !(await shadows()).includes("ours"));
+    await isGone(Secret, secret);
     await client.delete(VirtualNode, { name: "claimed" });
     await isGone(VirtualNode, { name: "claimed" });
     const { metadata, spec: found, status } = await client.get(Node, { name: "claimed" });

@@ -137,6 +137,8 @@ export class VirtualNodeController implements Runnable {
       const { client } = this.#options.home;
       const node = await this.#find(name, signal);
       if (node !== undefined && !isVirtual(node)) {
+        // Each time: one that was being stored while the keeper ended may come late.
+        await this.#certificates.forget(name, signal);
         await removeFinalizer(client, VirtualNode, object, NODE_FINALIZER, { signal });
         await this.#say(object, nameTaken(name), signal);
         return againAfter(FOREIGN_AGAIN_MS);
