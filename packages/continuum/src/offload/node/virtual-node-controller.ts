@@ -133,17 +133,19 @@ export class VirtualNodeController implements Runnable {
     }
     const known = this.#options.nodes.wished(name);
     if (known === undefined) return this.#say(object, contractMissing(object), signal);
-    if (!this.#kept.has(name)) {
-      const { client } = this.#options.home;
-      const node = await this.#find(name, signal);
-      if (node !== undefined && !isVirtual(node)) {
-        // Each time: one that was being stored while the keeper ended may come late.
-        await this.#certificates.forget(name, signal);
-        await removeFinalizer(client, VirtualNode, object, NODE_FINALIZER, { signal });
-        await this.#say(object, nameTaken(name), signal);
-        return againAfter(FOREIGN_AGAIN_MS);
-      }
-      await addFinalizer(client, VirtualNode, object, NODE_FINALIZER, { signal });
+    const { client } = this.#options.home;
+    const isKept = this.#kept.has(name);
+    const node = isKept ? undefined : await this.#find(name, signal);
+    if (node !== undefined && !isVirtual(node)) {
+      // Each time: one that was being stored while the keeper ended may come late.
+      await this.#certificates.forget(name, signal);
+      await removeFinalizer(client, VirtualNode, object, NODE_FINALIZER, { signal });
+      await this.#say(object, nameTaken(name), signal);
+      return againAfter(FOREIGN_AGAIN_MS);
+    }
+    // Also of one that is kept: where somebody has cleared it, nobody would follow the pods there any more.
+    await addFinalizer(client, VirtualNode, object, NODE_FINALIZER, { signal });
+    if (!isKept) {
       await this.#keep(name, node, signal);
       log.info("a virtual node is kept", { node: name, site: known.site });
     }
