@@ -22,6 +22,8 @@ describe("a virtual node that others change", { skip: kubernetesSkip(), timeout:
   let client: KubeClient;
   let nodes: KnownVirtualNodes;
   let running: Promise<unknown>;
+  /** What a Node waits for before it is made. */
+  let gate = Promise.resolve();
 
   before(async () => {
     site = await sharedTestSite();
@@ -41,7 +43,7 @@ describe("a virtual node that others change", { skip: kubernetesSkip(), timeout:
     const caches = new SharedCaches({ ...means, clock: systemClock, client });
     // What waits for a time that has yet to come waits for good.
     const clock = new ManualClock(Date.now());
-    const home = { ...means, clock, client, caches, namespace, recorder: { event() {} } };
+    const home = { ...means, clock, client: gated(client), caches, namespace, recorder: { event() {} } };
     const remote = { reachability: { reachable: true, since: 0, reason: "Dialled", message: "" } };
     nodes = new KnownVirtualNodes(caches);
     const controller = new VirtualNodeController({
@@ -71,6 +73,19 @@ describe("a virtual node that others change", { skip: kubernetesSkip(), timeout:
     await client?.close();
   });
 
+  function gated(of: KubeClient): KubeClient {
+    const create = (async (kind, object, options) => {
+      if (kind.kind === "Node") await gate;
+      return of.create(kind, object, options);
+    }) as KubeClient["create"];
+    return new Proxy(of, {
+      get: (target, property) => {
+        const value = property === "create" ? create : Reflect.get(target, property, target);
+        return typeof value === "function" ? value.bind(target) : value;
+      },
+    });
+  }
+
   async function keep(name: string): Promise<void> {
     await client.create(VirtualNode, { ...virtualNodeOf(), metadata: { name } });
     await eventually("virtual node", async () => {
@@ -92,5 +107,17 @@ describe("a virtual node that others change", { skip: kubernetesSkip(), timeout:
     await eventually("VirtualNode that is not known, and then is", () => heard.includes(false) && heard.at(-1), 10_000);
     release();
     assert.equal((await client.get(Node, { name: "cleared" })).metadata.uid, uid);
+  });
+
+  it("gives its pods up at once to a machine that takes its name", async () => {
+    await keep("claimed-here");
+    const key = { name: "claimed-here" };
+    const taken = Promise.withResolvers<void>();
+    gate = taken.promise;
+    await client.delete(Node, key);
+    await client.create(Node, { apiVersion: "v1", kind: "Node", metadata: { ...key, labels: { own: "1" } } });
+    taken.resolve();
+    await eventually("VirtualNode that says so", () => nodes.taken().some(({ name }) => name === key.name), 10_000);
+    assert.equal(nodes.get(key.name), undefined);
   });
 });

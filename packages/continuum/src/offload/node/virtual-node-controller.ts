@@ -20,6 +20,7 @@ import {
   watches,
 } from "@fjord/kube";
 import type { Summary } from "@fjord/node/kubelet-api";
+import { NodeNameTaken } from "@fjord/node/registration";
 import type { Home } from "../../home.ts";
 import { homeController } from "../../home-controller.ts";
 import type { OffloadedPods } from "../../offloaded-pods.ts";
@@ -180,7 +181,8 @@ export class VirtualNodeController implements Runnable {
       home.logger.error("a virtual node can no longer be kept", { node: name, error: describeError(error) });
       stop.abort();
       this.#kept.delete(name);
-      this.#controller.enqueue({ name }, FOREIGN_AGAIN_MS);
+      // Until it is said whose the Node is, a machine's pods count as the provider's.
+      this.#controller.enqueue({ name }, error instanceof NodeNameTaken ? 0 : FOREIGN_AGAIN_MS);
     });
     const certified = this.#certificates.keep(name, useCertificate, stop.signal);
     this.#kept.set(name, { keeper, stop, ended: Promise.all([running, certified]) });
