@@ -24,6 +24,10 @@ export interface OffloadedPods {
   onNode(node: string): readonly OffloadedPod[];
   inNamespace(namespace: string): readonly OffloadedPod[];
   onChange(listener: (namespace: string, name: string) => void): () => void;
-  /** Whether what its provider has under its name is the guest of an earlier pod, which has yet to end. @default it is its own */
-  isPreceded?(pod: OffloadedPod): boolean;
+  /**
+   * Whether what its provider has under its name is the guest of an earlier pod, which has yet to end. Where that is not known here
+   * the provider is asked, and what is thrown is its refusal, or its silence.
+   * @default it is its own
+   */
+  isPreceded?(pod: OffloadedPod, signal: AbortSignal): Promise<boolean>;
 }

@@ -32,7 +32,7 @@ export class RemoteBackend implements KubeletBackend {
   }
 
   async logs(address: ContainerAddress, request: LogRequest, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>> {
-    const { remote, key } = this.#guest(address);
+    const { remote, key } = await this.#guest(address, signal);
     const { follow, previous, timestamps, tailLines, since, limitBytes, stream } = request;
     const chunks = remote.kube.log(key, {
       container: address.container,
@@ -56,14 +56,14 @@ export class RemoteBackend implements KubeletBackend {
     streams: CommandStreams,
     signal: AbortSignal,
   ): Promise<number> {
-    const { remote, key } = this.#guest(address);
+    const { remote, key } = await this.#guest(address, signal);
     const options = { command: [...command], container: address.container, ...remoteStreams(streams), signal };
     const { exitCode } = await this.#plainly(remote.kube.exec(key, options));
     return exitCode;
   }
 
   async attach(address: ContainerAddress, streams: CommandStreams, signal: AbortSignal): Promise<void> {
-    const { remote, key } = this.#guest(address);
+    const { remote, key } = await this.#guest(address, signal);
     const options = { container: address.container, ...remoteStreams(streams), signal };
     await this.#plainly(remote.kube.attach(key, options));
   }
@@ -74,7 +74,7 @@ export class RemoteBackend implements KubeletBackend {
     stream: Duplex,
     signal: AbortSignal,
   ): Promise<void> {
-    const { remote, key } = this.#guest(pod);
+    const { remote, key } = await this.#guest(pod, signal);
     const far = await this.#plainly(remote.kube.portForward(key, { port, signal }));
     await join(stream, far, signal);
   }
@@ -118,20 +118,21 @@ export class RemoteBackend implements KubeletBackend {
     }
   }
 
-  #guest({ namespace, pod, uid }: Omit<ContainerAddress, "container">): {
-    remote: RemoteSite;
-    key: { name: string; namespace: string };
-  } {
-    const found = this.#options.pods.get(namespace, pod);
+  async #guest(
+    { namespace, pod, uid }: Omit<ContainerAddress, "container">,
+    signal: AbortSignal,
+  ): Promise<{ remote: RemoteSite; key: { name: string; namespace: string } }> {
+    const { pods, node } = this.#options;
+    const found = pods.get(namespace, pod);
     const remote = this.#options.remote();
     if (
       found === undefined ||
-      !isThis(found, this.#options.node, uid) ||
+      !isThis(found, node, uid) ||
       found.twinNamespace === undefined ||
       remote === undefined ||
-      this.#options.pods.isPreceded?.(found)
+      (await this.#plainly(Promise.resolve(pods.isPreceded?.(found, signal) ?? false)))
     )
-      throw new GuestMissing({ pod: `${namespace}/${pod}`, node: this.#options.node });
+      throw new GuestMissing({ pod: `${namespace}/${pod}`, node });
     return { remote, key: { name: pod, namespace: found.twinNamespace } };
   }
 }

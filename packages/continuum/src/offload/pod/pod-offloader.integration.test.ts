@@ -333,15 +333,21 @@ describe("a pod on a virtual node", { skip: kubernetesSkip(), timeout: 180_000 }
     const offloader = bed.begin("offloader") as PodOffloader;
     const found = () => offloader.get(SHOP, "heir");
     await run(newPod("heir"));
-    assert.equal(offloader.isPreceded(found() as OffloadedPod), false);
+    const { signal } = new AbortController();
+    assert.equal(await offloader.isPreceded(found() as OffloadedPod, signal), false);
     await provider.patch(Pod, away("heir"), "merge", { metadata: { finalizers: ["example.com/stay"] } });
     await consumer.delete(Pod, home("heir"), { gracePeriodSeconds: 0 });
     const second = await consumer.create(Pod, newPod("heir"));
     await eventually(async () => found()?.pod.metadata.uid === second.metadata.uid);
-    assert.equal(offloader.isPreceded(found() as OffloadedPod), true);
+    const later = found() as OffloadedPod;
+    assert.equal(await offloader.isPreceded(later, signal), true);
+    await bed.end("offloader");
+    // Of the provider it knows nothing yet.
+    const next = bed.begin("offloader") as PodOffloader;
+    assert.equal(await next.isPreceded(later, signal), true);
     await provider.patch(Pod, away("heir"), "merge", { metadata: { finalizers: null } });
     await until<Pod>(consumer, Pod, home("heir"), isReady);
-    assert.equal(offloader.isPreceded(found() as OffloadedPod), false);
+    assert.equal(await next.isPreceded(later, signal), false);
     await remove("heir");
   });
 

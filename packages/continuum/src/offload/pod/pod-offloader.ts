@@ -109,9 +109,14 @@ export class PodOffloader implements OffloadedPods, Runnable {
     return this.#pods.get(namespace, name);
   }
 
-  isPreceded({ pod: { metadata }, node, twinNamespace = "" }: OffloadedPod): boolean {
+  async isPreceded(
+    { pod: { metadata }, node, twinNamespace = "" }: OffloadedPod,
+    signal: AbortSignal,
+  ): Promise<boolean> {
     const remote = this.#remotes.get(node.site);
-    return remote?.hasAnothers(metadata.uid ?? "", twinNamespace, metadata.name ?? "") ?? false;
+    // Until its site is followed it may be anybody's.
+    if (remote === undefined) return true;
+    return await remote.hasAnothers(metadata.uid ?? "", twinNamespace, metadata.name ?? "", signal);
   }
 
   onNode(node: string): readonly OffloadedPod[] {

@@ -69,9 +69,11 @@ export class RemotePods {
     return this.#shadows.get({ namespace, name });
   }
 
-  /** Whether the pod of that name there is another one's than the own pod's. */
-  hasAnothers(originUid: string, namespace: string, name: string): boolean {
-    const guest = this.#guests.get({ namespace, name });
+  /** Whether the pod of that name there is another one's than the own pod's. The other side is asked until its list is complete here. */
+  async hasAnothers(originUid: string, namespace: string, name: string, signal: AbortSignal): Promise<boolean> {
+    const key = { namespace, name };
+    const isKnown = this.#guests.hasSynced;
+    const guest = isKnown ? this.#guests.get(key) : await this.#options.client.get(Pod, key, { signal }).catch(absent);
     return guest !== undefined && originOfGuest(guest) !== originUid;
   }
 
