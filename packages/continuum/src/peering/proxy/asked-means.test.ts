@@ -11,6 +11,7 @@ describe("what a write asks for", () => {
     ["10Gi", { storage: 10 * GIB }],
     [GIB, { storage: GIB }],
     ["1500m", { storage: 2 }],
+    ["-10Gi", { storage: 0 }],
     ["many", {}],
     [null, {}],
     [{ a: 1 }, {}],
@@ -32,6 +33,8 @@ describe("what a write asks for", () => {
     assert.deepEqual(askedMeans(SHADOW_PODS, shadow(volumes), true), { storage: 12 * GIB });
     assert.deepEqual(askedMeans(SHADOW_PODS, shadow(volumes.slice(0, 1)), true), {});
     assert.deepEqual(askedMeans(SHADOW_PODS, shadow("none"), true), {});
+    const less = { name: "less", ephemeral: { volumeClaimTemplate: claim("-1000Ti") } };
+    assert.deepEqual(askedMeans(SHADOW_PODS, shadow([...volumes, less]), true), { storage: 12 * GIB });
   });
 
   const types: [unknown, boolean][] = [

@@ -1,5 +1,5 @@
 import { group as fjordGroup } from "@fjord/api";
-import { inUnits, parseQuantity } from "@fjord/kube";
+import { inUnits, parseQuantity, type Quantity } from "@fjord/kube";
 import { fieldsOf } from "../../fields-of.ts";
 import { askedAddresses } from "./asked-addresses.ts";
 import { askedHosts, askedNames } from "./asked-hosts.ts";
@@ -34,8 +34,8 @@ export function isExposed(type: unknown): boolean {
 /** `object` may be a part of one, as patches are; where it is `whole`, what it does not say is what the API takes for it. */
 export function askedMeans(resource: string, object: unknown, whole: boolean): AskedMeans {
   const spec = fieldsOf(fieldsOf(object).spec);
-  if (resource === "persistentvolumeclaims") return askedStorage([object]);
-  if (resource === SHADOW_PODS) return askedStorage(ephemeralClaims(object).map(({ template }) => template));
+  if (resource === "persistentvolumeclaims" || resource === SHADOW_PODS)
+    return askedStorage(claimsIn(resource, object));
   if (resource === "ingresses.networking.k8s.io") return some("hosts", askedHosts(object));
   if (resource === "endpointslices.discovery.k8s.io") return some("addresses", askedAddresses(object));
   if (resource !== "services") return {};
@@ -69,18 +69,34 @@ export function mostAsked(one: AskedMeans, other: AskedMeans): AskedMeans {
   };
 }
 
+/** The claim that an object is, or the templates of those that come with it. */
+function claimsIn(resource: string, object: unknown): readonly unknown[] {
+  if (resource === "persistentvolumeclaims") return [object];
+  return resource === SHADOW_PODS ? ephemeralClaims(object).map(({ template }) => template) : [];
+}
+
 function askedStorage(claims: readonly unknown[]): AskedMeans {
   const asked = claims.map(storageOf).filter((bytes) => bytes !== undefined);
   return asked.length > 0 ? { storage: asked.reduce((sum, bytes) => sum + bytes, 0) } : {};
 }
 
+/** Whether a claim in an object asks for an amount below nothing: it would make room for what others ask for. */
+export function asksForLessThanNothing(resource: string, object: unknown): boolean {
+  return claimsIn(resource, object).some((claim) => (quantityIn(claim) ?? 0n) < 0n);
+}
+
 /** Bytes that a claim, or a template of one, asks for. Of an amount that is none the API server says what is wrong. */
 export function storageOf(claim: unknown): number | undefined {
+  const quantity = quantityIn(claim);
+  return quantity === undefined ? undefined : Math.max(0, inUnits(quantity));
+}
+
+function quantityIn(claim: unknown): Quantity | undefined {
   const { resources } = fieldsOf(fieldsOf(claim).spec);
   const amount = fieldsOf(fieldsOf(resources).requests).storage;
   if (typeof amount !== "string" && typeof amount !== "number") return undefined;
   try {
-    return inUnits(parseQuantity(amount));
+    return parseQuantity(amount);
   } catch {
     return undefined;
   }

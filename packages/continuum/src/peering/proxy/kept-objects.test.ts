@@ -58,6 +58,16 @@ describe("what a tenant keeps", () => {
     await create("c", 5);
   });
 
+  it("is never less for what asks for less than nothing", async () => {
+    const { kept, create } = tenant();
+    await create("a", 100);
+    const under = await kept.admit("b", true, -1_000);
+    await assert.rejects(create("c", 1), full);
+    assert.equal(under("unknown"), 0);
+    await assert.rejects(create("c", 1), full);
+    assert.throws(() => kept.admit("a", false, -1_000) && kept.admit("a", false, 1), full);
+  });
+
   it("begins with what is there, and has room again for what goes", async () => {
     const { kept, create } = tenant({ a: 10, b: 10 });
     await create("c");

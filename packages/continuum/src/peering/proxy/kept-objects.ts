@@ -47,7 +47,9 @@ export class KeptObjects {
   }
 
   /** Takes room for a write that sends this many bytes, until it is told what has become of it. Throws `KubeRefusal`. */
-  admit(key: string, replaces: boolean, bytes: number): Settle | Promise<Settle> {
+  admit(key: string, replaces: boolean, asked: number): Settle | Promise<Settle> {
+    // What is less than nothing would make room for others.
+    const bytes = Math.max(0, asked);
     // The first is not kept waiting: what is there already is known a moment later.
     if (this.#countedAt === undefined) void this.#count();
     if (this.#hasRoom(key, replaces, bytes)) return this.#take(key, replaces, bytes);

@@ -228,6 +228,28 @@ describe("what a tenant writes", () => {
       assert.deepEqual(asks("patch", "services", jsonPatch, replace(path, value)), { externalNames: ["db.other"] });
   });
 
+  test("asks for no volume of less than nothing", () => {
+    for (const storage of ["-1000Ti", "-1", -1, "-1n"]) {
+      const claim = { spec: { resources: { requests: { storage } } } };
+      const volumes = [{ name: "x", ephemeral: { volumeClaimTemplate: claim } }];
+      const shadow = { spec: { pod: { spec: { volumes } } } };
+      for (const verb of ["create", "update"] as const) {
+        assert.equal(status(verb, "persistentvolumeclaims", json, claim), 422);
+        assert.equal(status(verb, "shadowpods", json, shadow), 422);
+      }
+      for (const type of [merge, "application/apply-patch+yaml"]) {
+        assert.equal(status("patch", "persistentvolumeclaims", type, claim), 422);
+        assert.equal(status("patch", "shadowpods", type, shadow), 422);
+      }
+      const whole = [{ op: "replace", path: "/spec/pod", value: shadow.spec.pod }];
+      assert.equal(status("patch", "shadowpods", jsonPatch, whole), 422);
+      const amount = [{ op: "replace", path: "/spec/resources/requests/storage", value: storage }];
+      assert.equal(status("patch", "persistentvolumeclaims", jsonPatch, amount), 422);
+    }
+    const claim = { spec: { resources: { requests: { storage: "0" } } } };
+    assert.equal(status("create", "persistentvolumeclaims", json, claim), 200);
+  });
+
   test("changes type and ports of an exposed Service together, all of them", () => {
     const ports = [{ port: 80 }];
     const adding = ["application/strategic-merge-patch+json", "application/apply-patch+yaml"];

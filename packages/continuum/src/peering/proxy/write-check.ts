@@ -1,7 +1,14 @@
 import { CONSUMER_LABEL } from "@fjord/api";
 import { ADDRESS_ANNOTATIONS } from "../../chosen-address.ts";
 import { chosenVolume } from "../../chosen-volume.ts";
-import { type AskedMeans, askedMeans, isExposed, mostAsked, SHADOW_PODS } from "./asked-means.ts";
+import {
+  type AskedMeans,
+  askedMeans,
+  asksForLessThanNothing,
+  isExposed,
+  mostAsked,
+  SHADOW_PODS,
+} from "./asked-means.ts";
 import { type KubePath, resourceName } from "./kube-path.ts";
 import { KubeRefusal } from "./kube-refusal.ts";
 import type { Verb } from "./rules.ts";
@@ -163,6 +170,7 @@ function checkObject(value: unknown, write: Write): AskedMeans {
   if (resource === "persistentvolumeclaims") checkClaim(value);
   if (resource === INGRESSES) checkFoldedHosts(value.spec);
   if (resource === SLICES) checkSlice(value);
+  if (asksForLessThanNothing(resource, value)) throw new KubeRefusal(422, "a request is less than nothing");
   return askedMeans(resource, value, write.verb !== "patch");
 }
 
