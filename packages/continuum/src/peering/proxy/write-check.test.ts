@@ -282,6 +282,28 @@ describe("what a tenant writes", () => {
     assert.equal(status("patch", "shadowpods", jsonPatch, at("/spec/contract")), 200);
     assert.equal(status("patch", "shadowpods", jsonPatch, at("/spec/pod/spec")), 403);
     assert.equal(status("patch", "shadowpods", jsonPatch, at("/spec/pod/spec/volumes/0/ephemeral")), 403);
+    assert.equal(status("patch", "shadowpods", jsonPatch, at("/spec/pod/")), 403);
+    assert.equal(status("patch", "shadowpods", jsonPatch, at("/spec~1pod/spec")), 200);
+    // The API server takes what stands before the first slash for nothing.
+    for (const path of [
+      "x/spec/pod/spec/volumes/-",
+      "x/spec/pod",
+      "spec/pod/spec",
+      "#/spec/pod/spec",
+      " /spec/pod/spec",
+    ])
+      for (const op of ["add", "replace", "remove", "test"])
+        assert.equal(status("patch", "shadowpods", jsonPatch, [{ op, path, value: {} }]), 400, `${op} ${path}`);
+  });
+
+  test("names what a JSON patch changes from the top", () => {
+    for (const resource of ["configmaps", "services", "ingresses", "endpointslices", "persistentvolumeclaims"])
+      for (const path of ["x/metadata/labels/a", "metadata", "x"])
+        assert.equal(
+          status("patch", resource, jsonPatch, [{ op: "add", path, value: "b" }]),
+          400,
+          `${resource} ${path}`,
+        );
   });
 
   test("changes where a slice leads by no JSON patch, and leads nowhere by names", () => {

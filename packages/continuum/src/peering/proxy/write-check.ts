@@ -286,20 +286,31 @@ function checkOperation(operation: unknown, write: Write): AskedMeans {
   if (!isObject(operation) || typeof operation.path !== "string" || typeof operation.op !== "string")
     throw new KubeRefusal(400, "an operation of a JSON patch has an op and a path");
   const { op, path, value } = operation;
+  const segments = segmentsOf(path);
   const resource = resourceName({ ...write.path, subresource: undefined });
   const unseen = WHOLE_ONLY[resource];
-  if (unseen !== undefined && !path.startsWith("/metadata/"))
+  if (unseen !== undefined && !isBelow(segments, "metadata"))
     throw new KubeRefusal(403, `a JSON patch may not change ${unseen}`);
   if (op === "test" || op === "remove") return {};
-  if (resource === SHADOW_PODS && path.startsWith("/spec/pod/"))
+  if (resource === SHADOW_PODS && isBelow(segments, "spec", "pod"))
     throw new KubeRefusal(
       403,
       "a JSON patch may change spec.pod as a whole: the volumes that come with it would not be seen",
     );
   // What is moved or copied is not in the patch, so that it cannot be looked at.
   if (op !== "add" && op !== "replace") throw new KubeRefusal(403, `a JSON patch may not ${op.slice(0, 16)}`);
-  const segments = path.split("/").map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));
-  return checkObject(nested(segments.slice(1), value), write);
+  return checkObject(nested(segments, value), write);
+}
+
+/** Of a JSON pointer. One that does not begin at the top is refused: the API server leaves out what stands before its first slash. */
+function segmentsOf(pointer: string): readonly string[] {
+  const [top, ...segments] = pointer.split("/");
+  if (top !== "") throw new KubeRefusal(400, "the path of an operation is empty, or begins with a slash");
+  return segments.map((segment) => segment.replaceAll("~1", "/").replaceAll("~0", "~"));
+}
+
+function isBelow(segments: readonly string[], ...parents: readonly string[]): boolean {
+  return segments.length > parents.length && parents.every((parent, index) => segments[index] === parent);
 }
 
 /** The object that has `value` at the path, and nothing else. */
