@@ -80,20 +80,33 @@ function askedStorage(claims: readonly unknown[]): AskedMeans {
   return asked.length > 0 ? { storage: asked.reduce((sum, bytes) => sum + bytes, 0) } : {};
 }
 
-/** Whether a claim in an object asks for an amount below nothing: it would make room for what others ask for. */
-export function asksForLessThanNothing(resource: string, object: unknown): boolean {
-  return claimsIn(resource, object).some((claim) => (quantityIn(claim) ?? 0n) < 0n);
+/**
+ * What is wrong with an amount of storage in an object; undefined where all is well. One below nothing would make room for what others ask
+ * for. One that is not read here may be read by the API server, which takes spaces around it and exponents of any length.
+ */
+export function storageProblem(resource: string, object: unknown): string | undefined {
+  for (const claim of claimsIn(resource, object)) {
+    const amount = amountIn(claim);
+    if (amount === undefined || amount === null) continue;
+    const quantity = quantityOf(amount);
+    if (quantity === undefined) return "a request for storage is no amount";
+    if (quantity < 0n) return "a request is less than nothing";
+  }
+  return undefined;
 }
 
-/** Bytes that a claim, or a template of one, asks for. Of an amount that is none the API server says what is wrong. */
+/** Bytes that a claim, or a template of one, asks for; undefined where that is none, or cannot be read. */
 export function storageOf(claim: unknown): number | undefined {
-  const quantity = quantityIn(claim);
+  const quantity = quantityOf(amountIn(claim));
   return quantity === undefined ? undefined : Math.max(0, inUnits(quantity));
 }
 
-function quantityIn(claim: unknown): Quantity | undefined {
+function amountIn(claim: unknown): unknown {
   const { resources } = fieldsOf(fieldsOf(claim).spec);
-  const amount = fieldsOf(fieldsOf(resources).requests).storage;
+  return fieldsOf(fieldsOf(resources).requests).storage;
+}
+
+function quantityOf(amount: unknown): Quantity | undefined {
   if (typeof amount !== "string" && typeof amount !== "number") return undefined;
   try {
     return parseQuantity(amount);

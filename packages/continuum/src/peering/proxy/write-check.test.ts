@@ -250,6 +250,23 @@ describe("what a tenant writes", () => {
     assert.equal(status("create", "persistentvolumeclaims", json, claim), 200);
   });
 
+  test("asks for no volume by an amount that is known to the API alone", () => {
+    // Read as 100Ti, or as a trillion.
+    for (const storage of ['" 100Ti"', '"100Ti "', '"1e000012"', '"1e4294967308"', "1e400", "true", "{}", '["1Gi"]']) {
+      const claim = `{"spec":{"resources":{"requests":{"storage":${storage}}}}}`;
+      const volumes = `[{"name":"x","ephemeral":{"volumeClaimTemplate":${claim}}}]`;
+      const shadow = `{"spec":{"pod":{"spec":{"volumes":${volumes}}}}}`;
+      for (const verb of ["create", "update"] as const) {
+        assert.equal(status(verb, "persistentvolumeclaims", json, claim), 422, storage);
+        assert.equal(status(verb, "shadowpods", json, shadow), 422, storage);
+      }
+      const amount = `[{"op":"replace","path":"/spec/resources/requests/storage","value":${storage}}]`;
+      assert.equal(status("patch", "persistentvolumeclaims", jsonPatch, amount), 422, storage);
+    }
+    const none = { spec: { resources: { requests: { storage: null } } } };
+    assert.equal(status("patch", "persistentvolumeclaims", merge, none), 200);
+  });
+
   test("changes type and ports of an exposed Service together, all of them", () => {
     const ports = [{ port: 80 }];
     const adding = ["application/strategic-merge-patch+json", "application/apply-patch+yaml"];

@@ -1,14 +1,7 @@
 import { CONSUMER_LABEL } from "@fjord/api";
 import { ADDRESS_ANNOTATIONS } from "../../chosen-address.ts";
 import { chosenVolume } from "../../chosen-volume.ts";
-import {
-  type AskedMeans,
-  askedMeans,
-  asksForLessThanNothing,
-  isExposed,
-  mostAsked,
-  SHADOW_PODS,
-} from "./asked-means.ts";
+import { type AskedMeans, askedMeans, isExposed, mostAsked, SHADOW_PODS, storageProblem } from "./asked-means.ts";
 import { type KubePath, resourceName } from "./kube-path.ts";
 import { KubeRefusal } from "./kube-refusal.ts";
 import type { Verb } from "./rules.ts";
@@ -170,7 +163,7 @@ function checkObject(value: unknown, write: Write): AskedMeans {
   if (resource === "persistentvolumeclaims") checkClaim(value);
   if (resource === INGRESSES) checkFoldedHosts(value.spec);
   if (resource === SLICES) checkSlice(value);
-  if (asksForLessThanNothing(resource, value)) throw new KubeRefusal(422, "a request is less than nothing");
+  checkStorage(resource, value);
   return askedMeans(resource, value, write.verb !== "patch");
 }
 
@@ -243,6 +236,11 @@ function checkClaim(claim: Record<string, unknown>): void {
     403,
     `spec.${field} cannot be set from another site: a claim gets a volume that is made for it`,
   );
+}
+
+function checkStorage(resource: string, object: unknown): void {
+  const problem = storageProblem(resource, object);
+  if (problem !== undefined) throw new KubeRefusal(422, problem);
 }
 
 function checkFoldedHosts(spec: unknown): void {
