@@ -29,12 +29,22 @@ describe("what a write asks for", () => {
       { name: "more", ephemeral: { volumeClaimTemplate: claim("2Gi") } },
       { name: "broken", ephemeral: {} },
     ];
+    const brought = {
+      volumes: [
+        { name: "scratch", bytes: 10 * GIB },
+        { name: "more", bytes: 2 * GIB },
+      ],
+    };
     const shadow = (volumes: unknown) => ({ metadata: { name: "web" }, spec: { pod: { spec: { volumes } } } });
-    assert.deepEqual(askedMeans(SHADOW_PODS, shadow(volumes), true), { storage: 12 * GIB });
+    assert.deepEqual(askedMeans(SHADOW_PODS, shadow(volumes), true), brought);
     assert.deepEqual(askedMeans(SHADOW_PODS, shadow(volumes.slice(0, 1)), true), {});
     assert.deepEqual(askedMeans(SHADOW_PODS, shadow("none"), true), {});
     const less = { name: "less", ephemeral: { volumeClaimTemplate: claim("-1000Ti") } };
-    assert.deepEqual(askedMeans(SHADOW_PODS, shadow([...volumes, less]), true), { storage: 12 * GIB });
+    assert.deepEqual(askedMeans(SHADOW_PODS, shadow([less]), true), { volumes: [{ name: "less", bytes: 0 }] });
+    const long = { name: "x".repeat(1_000), ephemeral: { volumeClaimTemplate: claim("1") } };
+    assert.deepEqual(askedMeans(SHADOW_PODS, shadow([long]), true), {
+      volumes: [{ name: "x".repeat(63), bytes: 1 }],
+    });
   });
 
   const types: [unknown, boolean][] = [
@@ -98,6 +108,11 @@ describe("what a write asks for", () => {
     assert.deepEqual(mostAsked({}, {}), {});
     assert.deepEqual(mostAsked({ storage: 3 }, { storage: 2 }), { storage: 3 });
     assert.deepEqual(mostAsked({ storage: 0 }, {}), { storage: 0 });
+    const [one, other] = [
+      { name: "a", bytes: 1 },
+      { name: "a", bytes: 2 },
+    ];
+    assert.deepEqual(mostAsked({ volumes: [one] }, { volumes: [other] }), { volumes: [one, other] });
     assert.deepEqual(mostAsked({ exposed: true }, { exposed: false }), { exposed: true });
     assert.deepEqual(mostAsked({ exposed: false }, { exposed: true }), { exposed: true });
     assert.deepEqual(mostAsked({ exposed: false }, {}), { exposed: false });

@@ -3,12 +3,14 @@ import { inUnits, parseQuantity, type Quantity } from "@fjord/kube";
 import { fieldsOf } from "../../fields-of.ts";
 import { askedAddresses } from "./asked-addresses.ts";
 import { askedHosts, askedNames } from "./asked-hosts.ts";
-import { ephemeralClaims } from "./ephemeral-claims.ts";
+import { shadowClaims } from "./ephemeral-claims.ts";
 
 /** What a write asks for besides room in the API: means of the provider that no contract names. */
 export interface AskedMeans {
-  /** Bytes of the volume that a claim asks for, or of those that come with a pod. */
+  /** Bytes of the volume that a claim asks for. */
   readonly storage?: number;
+  /** Volumes that come with a pod. */
+  readonly volumes?: readonly BroughtVolume[];
   /** Whether a Service has ports of nodes or a load balancer; undefined where the write leaves that as it is. */
   readonly exposed?: boolean;
   /** How many ports a Service has; undefined where the write names none. */
@@ -19,6 +21,12 @@ export interface AskedMeans {
   readonly addresses?: readonly string[];
   /** That a Service stands for. */
   readonly externalNames?: readonly string[];
+}
+
+/** A volume that Kubernetes makes for a pod and removes with it. */
+export interface BroughtVolume {
+  readonly name: string;
+  readonly bytes: number;
 }
 
 /** As `Role` rules name them. */
@@ -34,8 +42,8 @@ export function isExposed(type: unknown): boolean {
 /** `object` may be a part of one, as patches are; where it is `whole`, what it does not say is what the API takes for it. */
 export function askedMeans(resource: string, object: unknown, whole: boolean): AskedMeans {
   const spec = fieldsOf(fieldsOf(object).spec);
-  if (resource === "persistentvolumeclaims" || resource === SHADOW_PODS)
-    return askedStorage(claimsIn(resource, object));
+  if (resource === "persistentvolumeclaims") return askedStorage(object);
+  if (resource === SHADOW_PODS) return some("volumes", broughtVolumes(object));
   if (resource === "ingresses.networking.k8s.io") return some("hosts", askedHosts(object));
   if (resource === "endpointslices.discovery.k8s.io") return some("addresses", askedAddresses(object));
   if (resource !== "services") return {};
@@ -49,7 +57,9 @@ export function askedMeans(resource: string, object: unknown, whole: boolean): A
   };
 }
 
-function some(name: "hosts" | "addresses" | "externalNames", asked: readonly string[]): AskedMeans {
+type Listed = "volumes" | "hosts" | "addresses" | "externalNames";
+
+function some<N extends Listed>(name: N, asked: NonNullable<AskedMeans[N]>): AskedMeans {
   return asked.length > 0 ? { [name]: asked } : {};
 }
 
@@ -58,11 +68,12 @@ export function mostAsked(one: AskedMeans, other: AskedMeans): AskedMeans {
   const storage = Math.max(one.storage ?? -1, other.storage ?? -1);
   const exposed = one.exposed || (other.exposed ?? one.exposed);
   const ports = Math.max(one.ports ?? 0, other.ports ?? 0);
-  const all = (name: "hosts" | "addresses" | "externalNames") => [...(one[name] ?? []), ...(other[name] ?? [])];
+  const all = (name: Exclude<Listed, "volumes">) => [...(one[name] ?? []), ...(other[name] ?? [])];
   return {
     ...(storage >= 0 && { storage }),
     ...(exposed !== undefined && { exposed }),
     ...(ports > 0 && { ports }),
+    ...some("volumes", [...(one.volumes ?? []), ...(other.volumes ?? [])]),
     ...some("hosts", all("hosts")),
     ...some("addresses", all("addresses")),
     ...some("externalNames", all("externalNames")),
@@ -72,12 +83,19 @@ export function mostAsked(one: AskedMeans, other: AskedMeans): AskedMeans {
 /** The claim that an object is, or the templates of those that come with it. */
 function claimsIn(resource: string, object: unknown): readonly unknown[] {
   if (resource === "persistentvolumeclaims") return [object];
-  return resource === SHADOW_PODS ? ephemeralClaims(object).map(({ template }) => template) : [];
+  return resource === SHADOW_PODS ? shadowClaims(object).map(({ template }) => template) : [];
 }
 
-function askedStorage(claims: readonly unknown[]): AskedMeans {
-  const asked = claims.map(storageOf).filter((bytes) => bytes !== undefined);
-  return asked.length > 0 ? { storage: asked.reduce((sum, bytes) => sum + bytes, 0) } : {};
+function askedStorage(claim: unknown): AskedMeans {
+  const storage = storageOf(claim);
+  return storage === undefined ? {} : { storage };
+}
+
+function broughtVolumes(shadow: unknown): BroughtVolume[] {
+  return shadowClaims(shadow).flatMap(({ volume, template }) => {
+    const bytes = storageOf(template);
+    return bytes === undefined ? [] : [{ name: volume, bytes }];
+  });
 }
 
 /**

@@ -23,7 +23,7 @@ function tenant(stored: Record<string, number> = {}) {
     logger: silentLogger,
   });
   const create = async (key: string, bytes = 10) => {
-    const settle = await kept.admit(key, true, bytes);
+    const settle = await kept.admit(key, "replaces", bytes);
     return settle({ kept: bytes });
   };
   return { clock, api, kept, create, counts: () => counts };
@@ -38,7 +38,7 @@ describe("what a tenant keeps", () => {
   it("is bounded in number, however many come at once", async () => {
     const { kept, create } = tenant();
     await create("a");
-    const settles = await Promise.allSettled(["b", "c", "d", "e"].map(async (key) => kept.admit(key, true, 10)));
+    const settles = await Promise.allSettled(["b", "c", "d", "e"].map(async (key) => kept.admit(key, "replaces", 10)));
     assert.deepEqual(
       settles.map(({ status }) => status),
       ["fulfilled", "fulfilled", "rejected", "rejected"],
@@ -51,21 +51,21 @@ describe("what a tenant keeps", () => {
     await create("a", 60);
     await assert.rejects(create("b", 50), full);
     await create("b", 40);
-    assert.throws(() => kept.admit("b", false, 1), full);
-    assert.throws(() => kept.admit("b", true, 41), full);
+    assert.throws(() => kept.admit("b", "adds", 1), full);
+    assert.throws(() => kept.admit("b", "replaces", 41), full);
     await create("b", 30);
-    assert.equal((await kept.admit("b", false, 10))({ kept: 35 }), 35);
+    assert.equal((await kept.admit("b", "adds", 10))({ kept: 35 }), 35);
     await create("c", 5);
   });
 
   it("is never less for what asks for less than nothing", async () => {
     const { kept, create } = tenant();
     await create("a", 100);
-    const under = await kept.admit("b", true, -1_000);
+    const under = await kept.admit("b", "replaces", -1_000);
     await assert.rejects(create("c", 1), full);
     assert.equal(under("unknown"), 0);
     await assert.rejects(create("c", 1), full);
-    assert.throws(() => kept.admit("a", false, -1_000) && kept.admit("a", false, 1), full);
+    assert.throws(() => kept.admit("a", "adds", -1_000) && kept.admit("a", "adds", 1), full);
   });
 
   it("begins with what is there, and has room again for what goes", async () => {
@@ -82,9 +82,9 @@ describe("what a tenant keeps", () => {
     const { kept, create } = tenant();
     await create("a");
     await create("b");
-    (await kept.admit("c", true, 10))("undone");
-    (await kept.admit("c", true, 10))("gone");
-    assert.equal((await kept.admit("c", true, 10))("unknown"), 10);
+    (await kept.admit("c", "replaces", 10))("undone");
+    (await kept.admit("c", "replaces", 10))("gone");
+    assert.equal((await kept.admit("c", "replaces", 10))("unknown"), 10);
     await assert.rejects(create("d"), full);
   });
 
@@ -111,27 +111,27 @@ describe("what a tenant keeps", () => {
     const limits = () => ({ objects: 3, bytes: 100 });
     const count = () => counted.promise;
     const kept = new KeptObjects({ words, limits, count, clock, logger: silentLogger });
-    (await kept.admit("a", true, 10))({ kept: 10 });
-    (await kept.admit("b", true, 10))({ kept: 10 });
+    (await kept.admit("a", "replaces", 10))({ kept: 10 });
+    (await kept.admit("b", "replaces", 10))({ kept: 10 });
     kept.settleDeletion("gone")("gone");
-    const settle = await kept.admit("c", true, 10);
+    const settle = await kept.admit("c", "replaces", 10);
     // The count looked before all that.
     counted.resolve(new Map([["gone", 10]]));
     await clock.advance(0);
-    assert.throws(() => kept.admit("d", true, 10), full);
+    assert.throws(() => kept.admit("d", "replaces", 10), full);
     settle("undone");
-    await kept.admit("d", true, 10);
+    await kept.admit("d", "replaces", 10);
   });
 
   it("is what one of several writes has left, whichever of their answers comes last", async () => {
     const { kept, create } = tenant();
-    const lost = await kept.admit("a", true, 60);
-    const won = await kept.admit("a", true, 60);
+    const lost = await kept.admit("a", "replaces", 60);
+    const won = await kept.admit("a", "replaces", 60);
     won({ kept: 60 });
     lost("undone");
     await assert.rejects(create("b", 50), full);
     const deletion = kept.settleDeletion("a");
-    const made = await kept.admit("a", true, 60);
+    const made = await kept.admit("a", "replaces", 60);
     made({ kept: 60 });
     deletion("gone");
     await assert.rejects(create("b", 50), full);
@@ -139,9 +139,26 @@ describe("what a tenant keeps", () => {
     await create("b", 100);
   });
 
+  it("is as much as it was where a write raises it, until a count finds less", async () => {
+    const { clock, api, kept, create } = tenant();
+    await create("a", 60);
+    (await kept.admit("a", "raises", 1))({ kept: 1 });
+    (await kept.admit("a", "raises", 1))("unknown");
+    await assert.rejects(create("b", 50), full);
+    const [more, less] = [await kept.admit("a", "raises", 100), await kept.admit("a", "raises", 1)];
+    more("undone");
+    less({ kept: 1 });
+    await assert.rejects(create("b", 50), full);
+    await create("b", 40);
+    assert.throws(() => kept.admit("a", "raises", 61), full);
+    api.set("a", 1).set("b", 40);
+    await clock.advance(5_000);
+    await create("b", 99);
+  });
+
   it("is what was found of it while a write that came to nothing was under way", async () => {
     const { kept, create } = tenant({ a: 60 });
-    const settle = await kept.admit("a", true, 60);
+    const settle = await kept.admit("a", "replaces", 60);
     await assert.rejects(create("b", 50), full);
     settle("undone");
     await assert.rejects(create("b", 50), full);
@@ -152,7 +169,7 @@ describe("what a tenant keeps", () => {
     const count = async () => Promise.reject(new Error("away"));
     const limits = () => ({ objects: 1, bytes: 100 });
     const kept = new KeptObjects({ words, limits, count, clock, logger: silentLogger });
-    (await kept.admit("a", true, 10))({ kept: 10 });
-    await assert.rejects(async () => kept.admit("b", true, 10), /quota exceeded/);
+    (await kept.admit("a", "replaces", 10))({ kept: 10 });
+    await assert.rejects(async () => kept.admit("b", "replaces", 10), /quota exceeded/);
   });
 });

@@ -19,6 +19,12 @@ export interface KeptObjectsOptions {
   readonly logger: Logger;
 }
 
+/**
+ * What a write does to the bytes of an object that is there: has others in their place, has more beside them, or has as many at least, where
+ * what it no longer speaks of goes later and by another way.
+ */
+export type Change = "replaces" | "adds" | "raises";
+
 /** Gives the bytes that were written, as far as is known. */
 export type Settle = (outcome: Outcome) => number;
 
@@ -47,16 +53,16 @@ export class KeptObjects {
   }
 
   /** Takes room for a write that sends this many bytes, until it is told what has become of it. Throws `KubeRefusal`. */
-  admit(key: string, replaces: boolean, asked: number): Settle | Promise<Settle> {
+  admit(key: string, change: Change, asked: number): Settle | Promise<Settle> {
     // What is less than nothing would make room for others.
     const bytes = Math.max(0, asked);
     // The first is not kept waiting: what is there already is known a moment later.
     if (this.#countedAt === undefined) void this.#count();
-    if (this.#hasRoom(key, replaces, bytes)) return this.#take(key, replaces, bytes);
+    if (this.#hasRoom(key, change, bytes)) return this.#take(key, change, bytes);
     if (!this.#isDue()) throw this.#refusal();
     return this.#count().then(() => {
-      if (!this.#hasRoom(key, replaces, bytes)) throw this.#refusal();
-      return this.#take(key, replaces, bytes);
+      if (!this.#hasRoom(key, change, bytes)) throw this.#refusal();
+      return this.#take(key, change, bytes);
     });
   }
 
@@ -69,17 +75,17 @@ export class KeptObjects {
     };
   }
 
-  #hasRoom(key: string, replaces: boolean, bytes: number): boolean {
+  #hasRoom(key: string, change: Change, bytes: number): boolean {
     const { objects, bytes: mostBytes } = this.#options.limits();
     const before = this.#sizes.get(key);
     if (before === undefined) return this.#sizes.size < objects && this.#bytes + bytes <= mostBytes;
-    const grows = replaces ? bytes - before : bytes;
+    const grows = change === "adds" ? bytes : bytes - before;
     return grows <= 0 || this.#bytes + grows <= mostBytes;
   }
 
-  #take(key: string, replaces: boolean, bytes: number): Settle {
-    const taken = replaces ? bytes : (this.#sizes.get(key) ?? 0) + bytes;
-    const settle = this.#begin(key, taken);
+  #take(key: string, change: Change, bytes: number): Settle {
+    const taken = change === "adds" ? (this.#sizes.get(key) ?? 0) + bytes : bytes;
+    const settle = this.#begin(key, taken, change === "raises");
     return (outcome) => {
       settle(outcome);
       if (outcome === "unknown") return taken;
@@ -88,13 +94,13 @@ export class KeptObjects {
   }
 
   /** Without bytes it is a deletion. */
-  #begin(key: string, bytes?: number): (outcome: Outcome) => void {
+  #begin(key: string, bytes?: number, raises?: boolean): (outcome: Outcome) => void {
     const writes = this.#underWay.get(key) ?? new OverlappingWrites(this.#sizes.get(key));
     this.#underWay.set(key, writes);
     writes.begin(bytes);
     this.#set(key, writes.bytes);
     return (outcome) => {
-      writes.end(bytes, outcome);
+      writes.end(bytes, outcome, raises);
       if (writes.over) this.#underWay.delete(key);
       this.#set(key, writes.bytes);
     };

@@ -35,10 +35,12 @@ export class OverlappingWrites {
     this.#most = larger(this.#most, bytes);
   }
 
-  end(bytes: number | undefined, outcome: Outcome): void {
+  /** One that `raises` leaves of the object what there was, however little it says of it. */
+  end(bytes: number | undefined, outcome: Outcome, raises = false): void {
     this.#open--;
     if (outcome === "gone") this.#isGone = true;
-    const kept = typeof outcome === "object" ? outcome.kept : outcome === "unknown" ? bytes : undefined;
+    const said = typeof outcome === "object" ? outcome.kept : outcome === "unknown" ? bytes : undefined;
+    const kept = raises && said !== undefined ? larger(said, this.#before) : said;
     this.#kept = larger(this.#kept, kept);
     this.#most = larger(this.#most, kept);
   }

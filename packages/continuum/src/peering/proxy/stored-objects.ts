@@ -9,13 +9,14 @@ import {
   type KubeClient,
   NetworkPolicy,
   PersistentVolumeClaim,
+  Pod,
   PodDisruptionBudget,
   Secret,
   Service,
 } from "@fjord/kube";
 import type { SiteId } from "../../site-identity.ts";
 import { askedMeans, SHADOW_PODS, storageOf } from "./asked-means.ts";
-import { ephemeralClaims } from "./ephemeral-claims.ts";
+import { type EphemeralClaim, ephemeralClaimName, ephemeralClaims, shadowClaims } from "./ephemeral-claims.ts";
 import type { CustomResource } from "./rules.ts";
 
 /** What consumers may write into twin namespaces, as `rules.ts` has it. */
@@ -44,6 +45,15 @@ export function storedKey(resource: string, namespace: string, name: string): st
   return `${resource}/${namespace}/${name}`;
 }
 
+/** How a volume that comes with a pod is called there. */
+export function broughtKey(namespace: string, pod: string, volume: string): string {
+  return storedKey(SHADOW_PODS, namespace, ephemeralClaimName(pod, volume));
+}
+
+function nameOf({ metadata }: KubeObject): string {
+  return metadata.name ?? "";
+}
+
 function resourceOf({ group, plural }: Kind): string {
   return group === "" ? plural : `${plural}.${group}`;
 }
@@ -67,18 +77,25 @@ export class StoredObjects {
     return found;
   }
 
-  /** Claims of volumes, and shadow pods that bring some along, with the bytes that they ask for. */
+  /**
+   * Claims of volumes, and volumes that come with pods, with the bytes that they ask for. A pod that runs has those that it was made with,
+   * whatever its shadow pod says now, and also where these are yet to be made.
+   */
   async claims(consumer: SiteId): Promise<Map<string, number>> {
     const found = new Map<string, number>();
     for (const namespace of this.#options.namespacesOf(consumer)) {
-      const brought = new Map<string, number>();
-      await this.#add(ShadowPod, namespace, found, (shadow) => {
-        for (const { name, template } of ephemeralClaims(shadow)) brought.set(name, storageOf(template) ?? 0);
-        return askedMeans(SHADOW_PODS, shadow, true).storage;
-      });
-      // What Kubernetes has made for a pod is counted with its shadow pod.
+      const bring = (object: KubeObject, claims: readonly EphemeralClaim[]) => {
+        for (const { volume, template } of claims) {
+          const key = broughtKey(namespace, nameOf(object), volume);
+          found.set(key, Math.max(found.get(key) ?? 0, storageOf(template) ?? 0));
+        }
+      };
+      // What becomes of what is looked at after it, so that nothing passes between.
+      await this.#each(ShadowPod, namespace, (shadow) => bring(shadow, shadowClaims(shadow)));
+      await this.#each(Pod, namespace, (pod) => bring(pod, ephemeralClaims(pod)));
+      // What Kubernetes has made for a pod is counted with the pod.
       const size = (claim: PersistentVolumeClaim) =>
-        Math.max(0, (storageOf(claim) ?? 0) - (brought.get(claim.metadata.name ?? "") ?? 0));
+        Math.max(0, (storageOf(claim) ?? 0) - (found.get(storedKey(SHADOW_PODS, namespace, nameOf(claim))) ?? 0));
       await this.#add(PersistentVolumeClaim, namespace, found, size);
     }
     return found;
@@ -109,13 +126,17 @@ export class StoredObjects {
     sizeOf: (object: T) => number | undefined = (object) => JSON.stringify(object).length,
   ): Promise<void> {
     const resource = resourceOf(kind);
+    await this.#each(kind, namespace, (object) => {
+      const size = sizeOf(object);
+      if (size !== undefined) found.set(storedKey(resource, namespace, nameOf(object)), size);
+    });
+  }
+
+  async #each<T extends KubeObject>(kind: Kind<T>, namespace: string, see: (object: T) => void): Promise<void> {
     let next: string | undefined;
     do {
       const page = await this.#options.client.list(kind, { namespace, limit: PAGE, ...(next && { continue: next }) });
-      for (const object of page.items) {
-        const size = sizeOf(object);
-        if (size !== undefined) found.set(storedKey(resource, namespace, object.metadata.name ?? ""), size);
-      }
+      for (const object of page.items) see(object);
       next = page.metadata.continue;
     } while (next);
   }

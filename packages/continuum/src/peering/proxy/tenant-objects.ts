@@ -5,9 +5,8 @@ import type { SiteId } from "../../site-identity.ts";
 import { type AskedMeans, SHADOW_PODS } from "./asked-means.ts";
 import { type KeptLimits, KeptObjects, type KeptObjectsOptions, type Settle } from "./kept-objects.ts";
 import { type KubePath, resourceName } from "./kube-path.ts";
-import type { Outcome } from "./overlapping-writes.ts";
 import type { Verb } from "./rules.ts";
-import { type StoredObjects, storedKey } from "./stored-objects.ts";
+import { broughtKey, type StoredObjects, storedKey } from "./stored-objects.ts";
 
 /** What one consumer may keep in the own API, as the owner's policy has it. */
 export interface ObjectPolicy extends KeptLimits {
@@ -65,7 +64,7 @@ interface Kept {
   /** Those among the twins that the agent holds copies of. */
   readonly held: KeptObjects;
   readonly namespaces: KeptObjects;
-  /** Claims, and shadow pods with claims of their own, by the bytes that they ask for. */
+  /** Claims, and volumes that come with pods, by the bytes that they ask for. */
   readonly storage: KeptObjects;
   /** Services with ports of nodes, by how many they have. */
   readonly exposed: KeptObjects;
@@ -89,12 +88,15 @@ export class TenantObjects {
     const resource = resourceName({ ...path, subresource: undefined });
     const key = storedKey(resource, path.namespace ?? "", name);
     const admit = (objects: KeptObjects) => () =>
-      verb === "delete" ? objects.settleDeletion(key) : objects.admit(key, verb !== "patch", bytes);
+      verb === "delete"
+        ? objects.settleDeletion(key)
+        : objects.admit(key, verb === "patch" ? "adds" : "replaces", bytes);
     if (resource === "twinnamespaces.fjord.dev") return admit(kept.namespaces)();
-    return [
+    return admitAll([
+      admit(kept.twins),
       ...(ONLY_STORED.includes(resource) ? [] : [admit(kept.held)]),
       ...meansOf(write, resource, key, kept),
-    ].reduce(joined, admit(kept.twins))();
+    ]);
   }
 
   forget(consumer: SiteId): void {
@@ -124,8 +126,9 @@ export class TenantObjects {
       ),
       storage: objects(
         (has, may) =>
-          `claims of ${mebibytes(has.bytes)} at the provider, and may have ${mebibytes(may.bytes)}: ${raise("storage")}`,
-        () => ({ objects: Number.POSITIVE_INFINITY, bytes: policy().storage }),
+          `${has.objects} claims of ${mebibytes(has.bytes)} at the provider, and may have ${mebibytes(may.bytes)} by at most ${may.objects}: ${raise("storage or count")}`,
+        // Names of volumes cost nothing, and are remembered until a count.
+        () => ({ objects: policy().objects, bytes: policy().storage }),
         () => stored.claims(consumer),
       ),
       exposed: objects(
@@ -141,20 +144,27 @@ export class TenantObjects {
 }
 
 /** What a write takes or gives back of the provider's means. */
-function meansOf({ verb, asks }: StoringWrite, resource: string, key: string, { storage, exposed }: Kept): Admit[] {
-  if (resource === SHADOW_PODS) return volumesOf(verb, asks, key, storage);
+function meansOf(write: StoringWrite, resource: string, key: string, { storage, exposed }: Kept): Admit[] {
+  if (resource === SHADOW_PODS) return volumesOf(write, storage);
+  const { verb, asks } = write;
   const objects = resource === "persistentvolumeclaims" ? storage : resource === "services" ? exposed : undefined;
   if (objects === undefined) return [];
   if (verb === "delete") return [() => objects.settleDeletion(key)];
   const amount = objects === storage ? asks.storage : asks.exposed ? (asks.ports ?? 0) : undefined;
-  if (amount !== undefined) return [() => keeping(objects.admit(key, true, amount), amount)];
+  if (amount !== undefined) return [() => keeping(objects.admit(key, "replaces", amount), amount)];
   return asks.exposed === false ? [() => releasing(objects.settleDeletion(key))] : [];
 }
 
-/** Volumes that come with a pod go with it, which may be long after its shadow pod: a count finds out. */
-function volumesOf(verb: Verb, { storage: amount }: AskedMeans, key: string, storage: KeptObjects): Admit[] {
-  if (verb === "delete" || amount === undefined) return [];
-  return [() => keeping(storage.admit(key, true, amount), amount)];
+/**
+ * Volumes that come with a pod go with it, which may be long after its shadow pod was deleted, made anew or changed so that it has others: a
+ * count finds out.
+ */
+function volumesOf({ verb, path: { namespace = "" }, name, asks }: StoringWrite, storage: KeptObjects): Admit[] {
+  if (verb === "delete") return [];
+  return (asks.volumes ?? []).map((volume) => {
+    const key = broughtKey(namespace, name, volume.name);
+    return () => keeping(storage.admit(key, "raises", volume.bytes), volume.bytes);
+  });
 }
 
 /** What is kept of it is what was asked for, however long the answer is. */
@@ -181,29 +191,18 @@ function mebibytes(bytes: number): string {
   return `${Math.ceil(bytes / 1024 ** 2)}Mi`;
 }
 
-/** The second besides the first; what the first has taken goes back where the second has no room. */
-function joined(first: Admit, second: Admit): Admit {
-  return () => {
-    const settle = first();
-    return settle instanceof Promise ? settle.then((each) => both(each, second)) : both(settle, second);
-  };
-}
-
-function both(first: Settle, admit: Admit): Settle | Promise<Settle> {
-  const join =
-    (second: Settle): Settle =>
-    (outcome: Outcome) => {
-      second(outcome);
-      return first(outcome);
-    };
-  const giveBack = (error: unknown): never => {
-    first("undone");
-    throw error;
-  };
+/** One after the other; what the earlier have taken goes back where a later one has no room. */
+async function admitAll(admits: readonly Admit[]): Promise<Settle> {
+  const settles: Settle[] = [];
   try {
-    const second = admit();
-    return second instanceof Promise ? second.then(join, giveBack) : join(second);
+    for (const admit of admits) {
+      const settle = admit();
+      // Who has room at once waits for nobody.
+      settles.push(settle instanceof Promise ? await settle : settle);
+    }
   } catch (error) {
-    return giveBack(error);
+    for (const settle of settles) settle("undone");
+    throw error;
   }
+  return (outcome) => settles.map((settle) => settle(outcome))[0] ?? 0;
 }
