@@ -115,7 +115,17 @@ export function storageProblem(resource: string, object: unknown): string | unde
 
 /** Bytes that a claim, or a template of one, asks for; undefined where that is none, or cannot be read. */
 export function storageOf(claim: unknown): number | undefined {
-  const quantity = quantityOf(amountIn(claim));
+  return bytesOf(amountIn(claim));
+}
+
+/** Bytes that a claim has, or is to have: what is given to it stays so where it asks for less since. As a ResourceQuota counts. */
+export function claimedStorage(claim: unknown): number {
+  const { allocatedResources } = fieldsOf(fieldsOf(claim).status);
+  return Math.max(storageOf(claim) ?? 0, bytesOf(fieldsOf(allocatedResources).storage) ?? 0);
+}
+
+function bytesOf(amount: unknown): number | undefined {
+  const quantity = quantityOf(amount);
   return quantity === undefined ? undefined : Math.max(0, inUnits(quantity));
 }
 

@@ -70,6 +70,13 @@ describe("a count of volumes", () => {
     assert.equal(await bytes({ ...others, persistentvolumeclaims }), 8);
   });
 
+  test("has of a claim what is given to it where it asks for less since", async () => {
+    const given = (storage: string) => ({ ...claim("own", "2"), status: { allocatedResources: { storage } } });
+    assert.equal(await bytes({ persistentvolumeclaims: [given("8")] }), 8);
+    assert.equal(await bytes({ persistentvolumeclaims: [given("1")] }), 2);
+    assert.equal(await bytes({ persistentvolumeclaims: [given("much")] }), 2);
+  });
+
   test("is by the names by which writes are counted", async () => {
     const found = await stored({
       pods: [pod("a", { scratch: "6" })],

@@ -15,7 +15,7 @@ import {
   Service,
 } from "@fjord/kube";
 import type { SiteId } from "../../site-identity.ts";
-import { askedMeans, SHADOW_PODS, storageOf } from "./asked-means.ts";
+import { askedMeans, claimedStorage, SHADOW_PODS, storageOf } from "./asked-means.ts";
 import { type EphemeralClaim, ephemeralClaimName, ephemeralClaims, shadowClaims } from "./ephemeral-claims.ts";
 import type { CustomResource } from "./rules.ts";
 
@@ -95,7 +95,7 @@ export class StoredObjects {
       await this.#each(Pod, namespace, (pod) => bring(pod, ephemeralClaims(pod)));
       // What Kubernetes has made for a pod is counted with the pod.
       const size = (claim: PersistentVolumeClaim) =>
-        Math.max(0, (storageOf(claim) ?? 0) - (found.get(storedKey(SHADOW_PODS, namespace, nameOf(claim))) ?? 0));
+        Math.max(0, claimedStorage(claim) - (found.get(storedKey(SHADOW_PODS, namespace, nameOf(claim))) ?? 0));
       await this.#add(PersistentVolumeClaim, namespace, found, size);
     }
     return found;

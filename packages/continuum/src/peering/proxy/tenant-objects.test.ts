@@ -85,6 +85,16 @@ describe("what one consumer keeps", () => {
     await write(CLAIMS, "d", 1, { asks: { storage: 4 } });
   });
 
+  test("of volumes is no less where a claim asks for less than before: its volume may have grown already", async () => {
+    const write = tenant();
+    await write(CLAIMS, "a", 1, { asks: { storage: 1 } });
+    await write(CLAIMS, "a", 1, { verb: "patch", asks: { storage: 8 } });
+    for (const verb of ["patch", "update"] as const) await write(CLAIMS, "a", 1, { verb, asks: { storage: 2 } });
+    await assert.rejects(write(CLAIMS, "b", 1, { asks: { storage: 3 } }), storage);
+    await write(CLAIMS, "a", 0, { verb: "delete", outcome: "gone" });
+    await write(CLAIMS, "b", 1, { asks: { storage: 10 } });
+  });
+
   test("of volumes is also what its pods bring along, until a count finds that these have gone", async () => {
     const write = tenant();
     await write(SHADOWS, "a", 1, { asks: bringing({ scratch: 4, more: 2 }) });

@@ -151,7 +151,9 @@ function meansOf(write: StoringWrite, resource: string, key: string, { storage, 
   if (objects === undefined) return [];
   if (verb === "delete") return [() => objects.settleDeletion(key)];
   const amount = objects === storage ? asks.storage : asks.exposed ? (asks.ports ?? 0) : undefined;
-  if (amount !== undefined) return [() => keeping(objects.admit(key, "replaces", amount), amount)];
+  // A claim may ask for less again after its volume has grown.
+  const change = objects === storage ? "raises" : "replaces";
+  if (amount !== undefined) return [() => keeping(objects.admit(key, change, amount), amount)];
   return asks.exposed === false ? [() => releasing(objects.settleDeletion(key))] : [];
 }
 
