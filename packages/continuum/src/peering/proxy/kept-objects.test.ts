@@ -164,6 +164,22 @@ describe("what a tenant keeps", () => {
     await assert.rejects(create("b", 50), full);
   });
 
+  it("begins with what is there also where that could not be counted at first", async () => {
+    const clock = new ManualClock();
+    let counts = 0;
+    const count = async () => (counts++ === 0 ? Promise.reject(new Error("away")) : new Map([["old", 95]]));
+    const limits = () => ({ objects: 3, bytes: 100 });
+    const kept = new KeptObjects({ words, limits, count, clock, logger: silentLogger });
+    (await kept.admit("a", "replaces", 1))({ kept: 1 });
+    await clock.advance(0);
+    (await kept.admit("b", "replaces", 1))({ kept: 1 });
+    assert.equal(counts, 1);
+    await clock.advance(5_000);
+    (await kept.admit("b", "replaces", 1))({ kept: 1 });
+    await clock.advance(0);
+    assert.throws(() => kept.admit("c", "replaces", 10), full);
+  });
+
   it("is what it was where it cannot be counted", async () => {
     const clock = new ManualClock();
     const count = async () => Promise.reject(new Error("away"));

@@ -45,7 +45,7 @@ export class KeptObjects {
   /** What was written while a count goes on: it may have looked before. */
   readonly #meanwhile = new Set<string>();
   #counting: Promise<void> | undefined;
-  #countedAt: number | undefined;
+  #isCounted = false;
   #countAgainAt = 0;
 
   constructor(options: KeptObjectsOptions) {
@@ -57,7 +57,7 @@ export class KeptObjects {
     // What is less than nothing would make room for others.
     const bytes = Math.max(0, asked);
     // The first is not kept waiting: what is there already is known a moment later.
-    if (this.#countedAt === undefined) void this.#count();
+    if (!this.#isCounted && this.#isDue()) void this.#count();
     if (this.#hasRoom(key, change, bytes)) return this.#take(key, change, bytes);
     if (!this.#isDue()) throw this.#refusal();
     return this.#count().then(() => {
@@ -128,10 +128,10 @@ export class KeptObjects {
   async #countNow(): Promise<void> {
     const { count, clock, logger } = this.#options;
     const began = clock.now();
-    this.#countedAt = began;
     this.#meanwhile.clear();
     try {
       const found = await count();
+      this.#isCounted = true;
       const before = this.#sizes;
       const newer = [...this.#meanwhile];
       this.#sizes = new Map(found);
