@@ -164,6 +164,38 @@ describe("what a tenant keeps", () => {
     await assert.rejects(create("b", 50), full);
   });
 
+  it("is what a count finds where a write came to nothing meanwhile", async () => {
+    const clock = new ManualClock();
+    const counted = Promise.withResolvers<Map<string, number>>();
+    const limits = () => ({ objects: 3, bytes: 100 });
+    const count = () => counted.promise;
+    const kept = new KeptObjects({ words, limits, count, clock, logger: silentLogger });
+    (await kept.admit("a", "adds", 1))("undone");
+    (await kept.admit("b", "replaces", 1))("undone");
+    kept.settleDeletion("c")("undone");
+    counted.resolve(new Map(Object.entries({ a: 30, b: 30, c: 30 })));
+    await clock.advance(0);
+    assert.throws(() => kept.admit("a", "adds", 11), full);
+    await kept.admit("a", "adds", 10);
+  });
+
+  it("is what a count finds, too, where a write raises it meanwhile", async () => {
+    const clock = new ManualClock();
+    const counted = Promise.withResolvers<Map<string, number>>();
+    const limits = () => ({ objects: 3, bytes: 100 });
+    const count = () => counted.promise;
+    const kept = new KeptObjects({ words, limits, count, clock, logger: silentLogger });
+    const settle = await kept.admit("a", "raises", 1);
+    (await kept.admit("b", "raises", 20))({ kept: 20 });
+    settle({ kept: 1 });
+    (await kept.admit("c", "raises", 1))({ kept: 1 });
+    kept.settleDeletion("c")("gone");
+    counted.resolve(new Map(Object.entries({ a: 60, b: 1, c: 90 })));
+    await clock.advance(0);
+    assert.throws(() => kept.admit("d", "replaces", 21), full);
+    await kept.admit("d", "replaces", 20);
+  });
+
   it("begins with what is there also where that could not be counted at first", async () => {
     const clock = new ManualClock();
     let counts = 0;

@@ -1,6 +1,6 @@
 import { type Clock, describeError, type Logger } from "@fjord/base";
 import { forbidden } from "./kube-refusal.ts";
-import { type Outcome, OverlappingWrites } from "./overlapping-writes.ts";
+import { larger, type Outcome, OverlappingWrites } from "./overlapping-writes.ts";
 
 /** How much one tenant may keep in the own API. */
 export interface KeptLimits {
@@ -42,8 +42,8 @@ export class KeptObjects {
   #bytes = 0;
   /** Writes under way, by their object: a count may not have seen what they leave. */
   readonly #underWay = new Map<string, OverlappingWrites>();
-  /** What was written while a count goes on: it may have looked before. */
-  readonly #meanwhile = new Set<string>();
+  /** What was written while a count goes on, which may have looked before, and whether that is the least: what is found is there as well. */
+  readonly #meanwhile = new Map<string, boolean>();
   #counting: Promise<void> | undefined;
   #isCounted = false;
   #countAgainAt = 0;
@@ -98,19 +98,19 @@ export class KeptObjects {
     const writes = this.#underWay.get(key) ?? new OverlappingWrites(this.#sizes.get(key));
     this.#underWay.set(key, writes);
     writes.begin(bytes);
-    this.#set(key, writes.bytes);
+    this.#set(key, writes.bytes, raises);
     return (outcome) => {
       writes.end(bytes, outcome, raises);
       if (writes.over) this.#underWay.delete(key);
-      this.#set(key, writes.bytes);
+      this.#set(key, writes.bytes, raises || outcome === "undone");
     };
   }
 
-  #set(key: string, bytes: number | undefined): void {
+  #set(key: string, bytes: number | undefined, isLeast = false): void {
     this.#bytes += (bytes ?? 0) - (this.#sizes.get(key) ?? 0);
     if (bytes === undefined) this.#sizes.delete(key);
     else this.#sizes.set(key, bytes);
-    if (this.#counting !== undefined) this.#meanwhile.add(key);
+    if (this.#counting !== undefined) this.#meanwhile.set(key, isLeast);
   }
 
   #isDue(): boolean {
@@ -136,7 +136,8 @@ export class KeptObjects {
       const newer = [...this.#meanwhile];
       this.#sizes = new Map(found);
       this.#bytes = found.values().reduce((sum, bytes) => sum + bytes, 0);
-      for (const key of newer) this.#set(key, before.get(key));
+      for (const [key, isLeast] of newer)
+        this.#set(key, isLeast ? larger(before.get(key), found.get(key)) : before.get(key));
       for (const [key, writes] of this.#underWay) {
         writes.found(found.get(key));
         this.#set(key, writes.bytes);

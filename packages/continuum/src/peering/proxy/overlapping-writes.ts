@@ -52,6 +52,7 @@ export class OverlappingWrites {
   }
 }
 
-function larger(one: number | undefined, other: number | undefined): number | undefined {
+/** Of what may be there the most. */
+export function larger(one: number | undefined, other: number | undefined): number | undefined {
   return one === undefined || other === undefined ? (one ?? other) : Math.max(one, other);
 }
