@@ -167,13 +167,44 @@ describe("what a tenant writes", () => {
         ["", kept],
       ])
         assert.equal(status("patch", resource, jsonPatch, [{ op: "add", path, value }]), 403);
-      assert.equal(status("patch", resource, jsonPatch, [{ op: "remove", path: "/metadata/finalizers" }]), 200);
-      assert.equal(status("update", resource, json, { metadata: { finalizers: [] } }), 200);
+      // What protects a claim in use stays.
+      const taken = resource === "persistentvolumeclaims" ? 403 : 200;
+      assert.equal(status("patch", resource, jsonPatch, [{ op: "remove", path: "/metadata/finalizers" }]), taken);
+      assert.equal(status("update", resource, json, { metadata: { finalizers: [] } }), taken);
     }
     assert.equal(status("create", "configmaps", json, { metadata: { Finalizers: ["a/b"] } }), 400);
     const protectedClaim = { metadata: { finalizers: ["kubernetes.io/pvc-protection"] } };
     assert.equal(status("update", "persistentvolumeclaims", json, protectedClaim), 200);
     assert.equal(status("update", "configmaps", json, protectedClaim), 403);
+  });
+
+  test("leaves a claim what keeps it while a pod has its volume", () => {
+    const claims = "persistentvolumeclaims";
+    const strategic = "application/strategic-merge-patch+json";
+    const protection = ["kubernetes.io/pvc-protection"];
+    for (const type of [merge, strategic, "application/apply-patch+yaml"])
+      for (const finalizers of [null, [], protection])
+        assert.equal(status("patch", claims, type, { metadata: { finalizers } }), 403, type);
+    for (const body of [
+      { metadata: { "$deleteFromPrimitiveList/finalizers": protection } },
+      { metadata: { $patch: "replace", name: "web" } },
+      { metadata: { $retainKeys: ["name"] } },
+      { $patch: "replace", metadata: { name: "web" } },
+      { metadata: null },
+    ])
+      assert.equal(status("patch", claims, strategic, body), 403, JSON.stringify(body));
+    for (const op of ["add", "replace", "remove"])
+      for (const path of ["", "/metadata", "/metadata/finalizers", "/metadata/finalizers/0", "/metadata/finalizers/-"])
+        assert.equal(status("patch", claims, jsonPatch, [{ op, path, value: {} }]), 403, `${op} ${path}`);
+    assert.equal(status("update", claims, json, { metadata: { name: "web" } }), 403);
+    assert.equal(status("update", claims, json, {}), 403);
+    assert.equal(status("update", claims, json, { metadata: { name: "web", finalizers: protection } }), 200);
+    assert.equal(status("create", claims, json, { metadata: { name: "web" } }), 200);
+    const labels = { metadata: { uid: "u", labels: { a: "b" } } };
+    for (const type of [merge, strategic, "application/apply-patch+yaml"])
+      assert.equal(status("patch", claims, type, labels), 200);
+    const label = [{ op: "add", path: "/metadata/labels/a", value: "b" }];
+    assert.equal(status("patch", claims, jsonPatch, label), 200);
   });
 
   test("must have a name of its own, by which it is counted", () => {
@@ -200,7 +231,6 @@ describe("what a tenant writes", () => {
       ["/spec/resources/requests/storage", "2"],
       ["/spec/resources/requests", { storage: "2" }],
       ["/spec", { resources: requests }],
-      ["", { spec: { resources: requests } }],
     ] as const)
       assert.deepEqual(asks("patch", "persistentvolumeclaims", jsonPatch, replace(path, value)), { storage: 2 }, path);
     const ports = [{ port: 80 }, { port: 443 }];

@@ -31,9 +31,13 @@ const WHOLE_ONLY: Readonly<Record<string, string>> = {
   [SLICES]: "what an EndpointSlice leads to: its addresses would not be seen",
 };
 
+const CLAIMS = "persistentvolumeclaims";
+/** Keeps a claim while a pod has its volume. */
+const CLAIM_PROTECTION = "kubernetes.io/pvc-protection";
+
 /** Finalizers that the control plane itself sets and takes away: who replaces an object sends them back. */
 const SERVERS_FINALIZERS: Readonly<Record<string, string>> = {
-  persistentvolumeclaims: "kubernetes.io/pvc-protection",
+  [CLAIMS]: CLAIM_PROTECTION,
   services: "service.kubernetes.io/load-balancer-cleanup",
 };
 
@@ -160,10 +164,11 @@ function checkObject(value: unknown, write: Write): AskedMeans {
     checkPorts(value.spec, write);
     checkAddress(value.metadata);
   }
-  if (resource === "persistentvolumeclaims") checkClaim(value);
+  if (resource === CLAIMS) checkClaim(value);
   if (resource === INGRESSES) checkFoldedHosts(value.spec);
   if (resource === SLICES) checkSlice(value);
   checkStorage(resource, value);
+  if (resource === CLAIMS) checkProtection(value, write);
   return askedMeans(resource, value, write.verb !== "patch");
 }
 
@@ -180,6 +185,27 @@ function checkFinalizers(finalizers: unknown, { path }: Write): void {
   const known = SERVERS_FINALIZERS[resourceName({ ...path, subresource: undefined })];
   if (Array.isArray(finalizers) && finalizers.every((finalizer) => finalizer === known)) return;
   throw new KubeRefusal(403, "metadata.finalizers cannot be set from another site: nothing here would take them away");
+}
+
+/** Without what keeps it a claim would go, and be counted no more, while a pod has its volume. */
+function checkProtection({ metadata, ...claim }: Record<string, unknown>, { verb }: Write): void {
+  if (verb === "create") return;
+  const finalizers = isObject(metadata) ? metadata.finalizers : undefined;
+  const isKept =
+    verb === "update"
+      ? Array.isArray(finalizers) && finalizers.includes(CLAIM_PROTECTION)
+      : // Whoever names it, or orders what becomes of the list, may have it taken away later.
+        metadata !== null && finalizers === undefined && !hasDirective(claim) && !hasDirective(metadata);
+  if (!isKept) throw unprotected();
+}
+
+/** Of a strategic merge patch, about the object or its fields as a whole. */
+function hasDirective(value: unknown): boolean {
+  return isObject(value) && Object.keys(value).some((key) => key.startsWith("$"));
+}
+
+function unprotected(): KubeRefusal {
+  return new KubeRefusal(403, `the finalizer ${CLAIM_PROTECTION} of a claim cannot be changed from another site`);
 }
 
 function checkLabels(labels: unknown, { consumer }: Write): void {
@@ -289,6 +315,9 @@ function checkOperation(operation: unknown, write: Write): AskedMeans {
   const unseen = WHOLE_ONLY[resource];
   if (unseen !== undefined && !isBelow(segments, "metadata"))
     throw new KubeRefusal(403, `a JSON patch may not change ${unseen}`);
+  const [field, inMetadata = "finalizers"] = segments;
+  if (resource === CLAIMS && (field === undefined || (field === "metadata" && inMetadata === "finalizers")))
+    throw unprotected();
   if (op === "test" || op === "remove") return {};
   if (resource === SHADOW_PODS && isBelow(segments, "spec", "pod"))
     throw new KubeRefusal(
