@@ -171,12 +171,20 @@ export class KindReflection<T extends KubeObject> {
     return this.kind.forge(object, this.#options.contextOf(site, namespace)) === undefined;
   }
 
-  /** Whether what is in the place of a twin is that of an earlier object of the name, and has yet to go. */
-  isOfEarlier(site: SiteId, namespace: string, name: string): boolean {
+  /**
+   * Whether what is in the place of a twin may be that of an earlier object of the name, and has yet to go. While the objects of either
+   * side are not known it may be, unless the kind has no twins at all.
+   */
+  mayBeOfEarlier(site: SiteId, namespace: string, name: string): boolean {
+    const remote = this.#remotes.get(site);
     const twin = this.#options.twins.twinOf(site, namespace);
-    const found = twin === undefined ? undefined : this.#remotes.get(site)?.get(twin, name);
+    if (twin === undefined || remote?.hasSynced !== true || !this.#isFollowed(namespace))
+      return !this.#isNever(namespace);
+    const found = remote.get(twin, name);
     if (found === undefined || found.metadata.deletionTimestamp !== undefined) return false;
-    return isOfEarlier(found, this.#objects.get(namespace, name)?.metadata.uid);
+    const own = this.#objects.get(namespace, name);
+    // Without an own object it is that of one which is gone.
+    return own === undefined || isOfEarlier(found, own.metadata.uid);
   }
 
   /** The own object of this name, where it has a twin at a site. */

@@ -136,7 +136,7 @@ export class Reflection implements Runnable {
     if (this.#kinds.get(resourceOf(Service))?.isComplete(site, namespace) === false) return false;
     const { configmaps, secrets, persistentvolumeclaims } = referencesOf(pod);
     const claims = this.#kinds.get(resourceOf(PersistentVolumeClaim));
-    if (persistentvolumeclaims.values().some((name) => claims?.isOfEarlier(site, namespace, name))) return false;
+    if (persistentvolumeclaims.values().some((name) => claims?.mayBeOfEarlier(site, namespace, name))) return false;
     const areThere = (kind: Kind, names: ReadonlySet<string>) =>
       names.values().every((name) => this.#kinds.get(resourceOf(kind))?.isThere(site, namespace, name) !== false);
     return areThere(ConfigMap, configmaps) && areThere(Secret, secrets);
