@@ -147,3 +147,50 @@ test("a claim that is not to leave holds up no pods once it is known that nothin
   await until(() => !at.claims.mayBeOfEarlier(SITE, "shop", "books"));
   assert.deepEqual(away.list(PersistentVolumeClaim), []);
 });
+
+for (const [known, make] of [
+  ["the claim of before", claim],
+  ["no claim", () => undefined],
+] as const)
+  test(`the volume of a claim that another agent has had made stays where the own watch is behind, and shows ${known}`, async () => {
+    await using home = await FaultServer.start();
+    await using away = await FaultServer.start();
+    make(home);
+    home.fault({ type: "silence" }, { on: { verb: "watch" } });
+    away.fault({ type: "status", status: 503 }, lists);
+    await using at = reflecting(home, away);
+    await until(() => home.requests.count({ verb: "watch" }) > 0);
+    for (const { metadata } of home.list(PersistentVolumeClaim))
+      home.delete(PersistentVolumeClaim, { name: metadata.name ?? "", namespace: "shop" });
+    const twin = twinFor(away, claim(home));
+    away.heal();
+    await until(() => home.requests.count({ verb: "get" }) > 0 || twinAt(away) !== twin);
+    at.claims.enqueueNamespace("shop");
+    await until(() => home.requests.count({ verb: "get" }) > 1 || twinAt(away) !== twin);
+    assert.equal(twinAt(away), twin);
+    await home.restart();
+    await until(() => at.claims.hasSources("shop") && !at.claims.mayBeOfEarlier(SITE, "shop", "books"));
+    assert.equal(twinAt(away), twin);
+    home.delete(PersistentVolumeClaim, { name: "books", namespace: "shop" });
+    await until(() => twinAt(away) === undefined);
+  });
+
+test("a rule that keeps claims at home takes no volume that is there, which goes with its claim", async () => {
+  await using home = await FaultServer.start();
+  await using away = await FaultServer.start();
+  claim(home);
+  let policy: ReflectionPolicy = "Referenced";
+  await using at = reflecting(home, away, () => policy);
+  await until(() => twinAt(away) !== undefined);
+  const twin = twinAt(away);
+  policy = "Never";
+  at.follow();
+  at.claims.enqueueNamespace("shop");
+  // What its twin tells is written to its status yet.
+  const told = home.requests.count({ verb: "other" });
+  away.update(PersistentVolumeClaim, { ...(away.list(PersistentVolumeClaim)[0] as PersistentVolumeClaim) });
+  await until(() => home.requests.count({ verb: "other" }) > told || twinAt(away) !== twin);
+  assert.equal(twinAt(away), twin);
+  home.delete(PersistentVolumeClaim, { name: "books", namespace: "shop" });
+  await until(() => twinAt(away) === undefined);
+});

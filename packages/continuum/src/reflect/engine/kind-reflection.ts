@@ -4,6 +4,7 @@ import {
   againAfter,
   type Controller,
   done,
+  ifNotFound,
   isConflict,
   isNotFound,
   type ReconcileContext,
@@ -88,9 +89,9 @@ export class KindReflection<T extends KubeObject> {
   follow(namespaces: ReadonlySet<string>, sites: ReadonlySet<SiteId>): void {
     if (this.#ended) return;
     for (const namespace of this.#objects.namespaces())
-      if (!namespaces.has(namespace) || this.#isNever(namespace)) this.#leave(namespace);
+      if (!namespaces.has(namespace) || this.#isIgnored(namespace)) this.#leave(namespace);
     for (const namespace of namespaces)
-      if (!this.#objects.has(namespace) && !this.#isNever(namespace)) this.#objects.follow(namespace);
+      if (!this.#objects.has(namespace) && !this.#isIgnored(namespace)) this.#objects.follow(namespace);
     for (const [id, remote] of this.#remotes) {
       // A site that was forgotten and paired again is another object.
       if (sites.has(id) && this.#options.sites.get(id) === remote.site) continue;
@@ -328,7 +329,12 @@ export class KindReflection<T extends KubeObject> {
 
   /** Whether all own objects of the namespace that may have twins are known. */
   #isFollowed(namespace: string): boolean {
-    return this.#isNever(namespace) || (this.#objects.has(namespace) && this.#objects.isKnown(namespace));
+    return this.#isIgnored(namespace) || (this.#objects.has(namespace) && this.#objects.isKnown(namespace));
+  }
+
+  /** Whether nobody looks at objects of a namespace. Twins that last go with their originals, and not by a rule that came later. */
+  #isIgnored(namespace: string): boolean {
+    return this.kind.lasting !== true && this.#isNever(namespace);
   }
 
   #isNever(namespace: string): boolean {
@@ -345,6 +351,17 @@ export class KindReflection<T extends KubeObject> {
     for (const listener of this.#sourceListeners) listener(namespace, name);
   }
 
+  /** One that is being deleted is as good as gone. */
+  async #hasOriginal(site: SiteId, twin: T, signal: AbortSignal): Promise<boolean> {
+    const { home, twins } = this.#options;
+    const { namespace: twinNamespace = "", name = "" } = twin.metadata;
+    const namespace = twins.originOf(site, twinNamespace);
+    // A namespace that is going takes its twins along.
+    if (namespace === undefined) return true;
+    const own = await home.client.get(this.kind.kind, { namespace, name }, { signal }).catch(ifNotFound);
+    return own !== undefined && own.metadata.deletionTimestamp === undefined && !isOfEarlier(twin, own.metadata.uid);
+  }
+
   #begin(id: SiteId): void {
     const { sites, home, twins } = this.#options;
     const site = sites.get(id);
@@ -354,6 +371,7 @@ export class KindReflection<T extends KubeObject> {
       consumer: home.identity.id,
       site,
       kind: this.kind,
+      hasOriginal: (twin, signal) => this.#hasOriginal(id, twin, signal),
       onChange: (twinNamespace, name) => {
         const namespace = twins.originOf(id, twinNamespace);
         if (namespace !== undefined) this.enqueue(id, namespace, name);

@@ -30,6 +30,7 @@ async function twinsAt(server: FaultServer) {
     consumer: "consumer",
     site: { kube: client } as unknown as RemoteSite,
     kind,
+    hasOriginal: async () => false,
     onChange: (namespace, name) => void changes.push(`${namespace}/${name}`),
     onSync: () => synced.resolve(),
   });

@@ -11,6 +11,8 @@ export interface RemoteTwinsOptions<T extends KubeObject> {
   readonly consumer: string;
   readonly site: RemoteSite;
   readonly kind: ReflectedKind<T>;
+  /** Whether the own object that a twin is of is there, by the API's own word. Asked only of kinds whose twins last. */
+  readonly hasOriginal: (twin: T, signal: AbortSignal) => Promise<boolean>;
   readonly onChange: (twinNamespace: string, name: string) => void;
   readonly onSync: () => void;
 }
@@ -33,10 +35,10 @@ export class RemoteTwins<T extends KubeObject> {
 
   constructor(options: RemoteTwinsOptions<T>) {
     this.#options = options;
-    const { site, kind, consumer, means } = options;
+    const { site, kind, consumer, means, hasOriginal } = options;
     const { clock, random, logger } = means;
     this.site = site;
-    this.#writer = new TwinWriter(site.kube, kind, (object) => isOwnTwin(object, consumer, kind.marks));
+    this.#writer = new TwinWriter(site.kube, kind, (object) => isOwnTwin(object, consumer, kind.marks), hasOriginal);
     this.#cache = new Cache({
       kind: kind.kind,
       client: site.kube,

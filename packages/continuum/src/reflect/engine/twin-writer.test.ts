@@ -7,7 +7,7 @@ import { endpointSlices } from "../kinds/endpoint-slice.ts";
 import { contextOf } from "../kinds/test-context.ts";
 import type { Body, ReflectedKind } from "../reflected-kind.ts";
 import { RemoteApi } from "./test-remote-api.ts";
-import { isOwnTwin, twinMetadata, twinSelector } from "./twin-metadata.ts";
+import { isOfEarlier, isOwnTwin, twinMetadata, twinSelector } from "./twin-metadata.ts";
 import { TwinWriter, type WantedTwin } from "./twin-writer.ts";
 
 const Thing = defineKind("example.com/v1", "Thing", "things");
@@ -130,6 +130,39 @@ describe("a TwinWriter", () => {
     assert.equal((await writer.align(undefined, ofUid("later"), never)).done, "Created");
     assert.equal((await writer.align(seen(api), ofUid("latest"), never)).done, "Deleted");
     assert.equal(stored(api), undefined);
+  });
+
+  it("removes nothing that lasts on the word of a watch alone, and asks only before it would", async () => {
+    const api = new RemoteApi();
+    const lasting = { ...things, lasting: true };
+    let there: string | undefined = "later";
+    let asked = 0;
+    const writer = new TwinWriter(
+      api.client,
+      lasting,
+      (object) => isOwnTwin(object, "consumer"),
+      async (twin) => {
+        asked += 1;
+        return there !== undefined && !isOfEarlier(twin, there);
+      },
+    );
+    const ofUid = (uid: string): WantedTwin => {
+      const source = sourceOf({ a: 1 });
+      const object = { ...source, metadata: { ...source.metadata, uid } };
+      return { ...key, metadata: twinMetadata(lasting, object, contextOf()), body: { spec: { a: 1 } } };
+    };
+    await writer.align(undefined, ofUid("later"), never);
+    const before = stored(api);
+    assert.equal((await writer.align(seen(api), ofUid("later"), never)).done, "Found");
+    assert.equal(asked, 0);
+    // By a watch at home that still has the one of before, or none.
+    assert.equal((await writer.align(seen(api), ofUid("earlier"), never)).done, "Kept");
+    assert.equal((await writer.align(undefined, ofUid("earlier"), never)).done, "Kept");
+    assert.equal((await writer.align(seen(api), undefined, never)).done, "Kept");
+    assert.deepEqual(stored(api), before);
+    there = undefined;
+    assert.equal((await writer.align(seen(api), undefined, never)).done, "Deleted");
+    assert.deepEqual([stored(api), asked], [undefined, 4]);
   });
 
   it("asks for less where the provider has not to give all, and asks once", async () => {

@@ -14,9 +14,9 @@ export interface WantedTwin {
   readonly body: Body;
 }
 
-/** What was done to a twin. `Collision`: an object of its name is there that is not the own site's. */
+/** What was done to a twin. `Collision`: an object of its name is there that is not the own site's. `Kept`: its original is there after all. */
 export type Alignment<T> =
-  | { readonly done: "None" | "Deleted" | "Collision" | "Leaving" }
+  | { readonly done: "None" | "Deleted" | "Collision" | "Leaving" | "Kept" }
   | { readonly done: "Created" | "Patched" | "Found"; readonly twin: T };
 
 /** What must be known of a kind to write its twins. */
@@ -34,29 +34,44 @@ export class TwinWriter<T extends KubeObject> {
   readonly #client: KubeClient;
   readonly #kind: WrittenKind<T>;
   readonly #isOwn: (object: T) => boolean;
+  readonly #hasOriginal: (twin: T, signal: AbortSignal) => Promise<boolean>;
   /**
    * By `namespace/name`: what was wanted, and what the provider made of it where that is not the same. Versions of Kubernetes
    * fill in different fields; without this they would be fought over for ever.
    */
   readonly #settled = new Map<string, string>();
 
-  constructor(client: KubeClient, kind: WrittenKind<T>, isOwn: (object: T) => boolean) {
+  /** `hasOriginal`: whether what a twin is of is there, by the word of the API at home. Asked before one is removed that lasts. */
+  constructor(
+    client: KubeClient,
+    kind: WrittenKind<T>,
+    isOwn: (object: T) => boolean,
+    hasOriginal: (twin: T, signal: AbortSignal) => Promise<boolean> = async () => false,
+  ) {
     this.#client = client;
     this.#kind = kind;
     this.#isOwn = isOwn;
+    this.#hasOriginal = hasOriginal;
   }
 
   async align(twin: T | undefined, wanted: WantedTwin | undefined, signal: AbortSignal): Promise<Alignment<T>> {
-    if (wanted === undefined) return twin === undefined ? { done: "None" } : await this.remove(twin, signal);
+    if (wanted === undefined) return twin === undefined ? { done: "None" } : await this.#giveUp(twin, signal);
     if (twin?.metadata.deletionTimestamp !== undefined) return { done: "Leaving" };
     // Its end brings the next one's turn.
-    if (twin !== undefined && isEarlier(twin, wanted)) return await this.remove(twin, signal);
+    if (twin !== undefined && isEarlier(twin, wanted)) return await this.#giveUp(twin, signal);
     return twin === undefined
       ? await this.#create(wanted, signal, STEPS)
       : await this.#correct(twin, wanted, signal, STEPS);
   }
 
-  async remove({ metadata }: T, signal: AbortSignal): Promise<Alignment<T>> {
+  /** What lasts cannot be made again: the watch at home may be behind that of another agent, which has had the twin made. */
+  async #giveUp(twin: T, signal: AbortSignal): Promise<Alignment<T>> {
+    const isAsked = this.#kind.lasting === true && twin.metadata.deletionTimestamp === undefined;
+    if (isAsked && (await this.#hasOriginal(twin, signal))) return { done: "Kept" };
+    return await this.#remove(twin, signal);
+  }
+
+  async #remove({ metadata }: T, signal: AbortSignal): Promise<Alignment<T>> {
     const { name = "", namespace = "", uid = "" } = metadata;
     this.#settled.delete(`${namespace}/${name}`);
     if (metadata.deletionTimestamp !== undefined) return { done: "Leaving" };
@@ -97,7 +112,7 @@ export class TwinWriter<T extends KubeObject> {
     if (!this.#isOwn(found)) return { done: "Collision" };
     // Made by an earlier run, before the watch could show it.
     if (found.metadata.deletionTimestamp !== undefined) return { done: "Leaving" };
-    if (isEarlier(found, wanted)) return await this.remove(found, signal);
+    if (isEarlier(found, wanted)) return await this.#giveUp(found, signal);
     return await this.#correct(found, wanted, signal, steps - 1);
   }
 
@@ -130,7 +145,7 @@ export class TwinWriter<T extends KubeObject> {
       if (!isInvalid(error) || this.#kind.lasting) throw error;
     }
     // Something in it cannot be changed: it is made anew.
-    await this.remove(twin, signal);
+    await this.#remove(twin, signal);
     return await this.#create(wanted, signal, steps - 1);
   }
 
