@@ -63,7 +63,7 @@ export function consumerSide(options: ConsumerSideOptions): Runnable[] {
     pods,
     summary: (node) => usage.summary(node),
   });
-  const offloadings = new OffloadingController({ home, remotes, pods });
+  const offloadings = new OffloadingController({ home, remotes, pods, nodes });
   const rules = new OffloadingRuleController({ home });
   const reflection: Reflection = new Reflection({
     home,

@@ -24,7 +24,9 @@ import { homeController } from "../../home-controller.ts";
 import type { OffloadedPod, OffloadedPods } from "../../offloaded-pods.ts";
 import type { RemoteSites } from "../../remote-site.ts";
 import type { SiteId } from "../../site-identity.ts";
+import type { VirtualNodes } from "../../virtual-nodes.ts";
 import { isDaemonPod, isMade } from "../admission/pod-placement.ts";
+import { hasGivenLabels } from "../node/index.ts";
 import { bringHome } from "./bring-home.ts";
 import { NamespaceLabels } from "./namespace-labels.ts";
 import { keptStatus, type OffloadingStatus, offloadingStatus } from "./offloading-status.ts";
@@ -38,6 +40,7 @@ export interface OffloadingControllerOptions {
   readonly home: Home;
   readonly remotes: RemoteSites;
   readonly pods: OffloadedPods;
+  readonly nodes: VirtualNodes;
 }
 
 const FINALIZER = "fjord.dev/offloading";
@@ -78,7 +81,7 @@ export class OffloadingController implements Runnable {
       else this.#enqueue(namespace);
     });
     const [nodes, providers, requests] = [this.#nodes, this.#providers, this.#requests];
-    this.#overview = new TwinOverview({ ...options, nodes, providers, requests });
+    this.#overview = new TwinOverview({ ...options, nodes, known: options.nodes, providers, requests });
     this.#controller = homeController(options.home, {
       name: "offloadings",
       sources: [
@@ -89,8 +92,7 @@ export class OffloadingController implements Runnable {
         }),
         watches(this.#nodes, {
           map: () => this.#everyOffloading(),
-          when: (change) =>
-            change.type !== "update" || !sameContent(change.old.metadata.labels, change.object.metadata.labels),
+          when: (change) => change.type !== "update" || isOther(change.old, change.object),
         }),
       ],
       concurrency: 8,
@@ -102,7 +104,8 @@ export class OffloadingController implements Runnable {
   }
 
   async run(stop: AbortSignal, abandon?: AbortSignal): Promise<void> {
-    const { remotes, pods } = this.#options;
+    const { remotes, pods, nodes } = this.#options;
+    const siteOfNode = new Map(nodes.list().map(({ name, site }) => [name, site]));
     const reachable = new Map<SiteId, boolean>();
     const release = [
       this.#providers.onChange(() => this.#all()),
@@ -111,6 +114,14 @@ export class OffloadingController implements Runnable {
         if (reachable.get(site) === now) return;
         if (now === undefined) reachable.delete(site);
         else reachable.set(site, now);
+        this.#all();
+      }),
+      // Of one that is not to come back nobody waits for the Node.
+      nodes.onChange((name) => {
+        const site = nodes.get(name)?.site;
+        if (siteOfNode.get(name) === site) return;
+        if (site === undefined) siteOfNode.delete(name);
+        else siteOfNode.set(name, site);
         this.#all();
       }),
       // A namespace leaves a site once its last pod there is gone.
@@ -273,4 +284,9 @@ export class OffloadingController implements Runnable {
       .list()
       .map(({ metadata }) => ({ name: OFFLOADING_NAME, namespace: metadata.namespace ?? "" }));
   }
+}
+
+/** Whether a Node says something else to whoever selects nodes. */
+function isOther(old: Node, node: Node): boolean {
+  return !sameContent(old.metadata.labels, node.metadata.labels) || hasGivenLabels(old) !== hasGivenLabels(node);
 }

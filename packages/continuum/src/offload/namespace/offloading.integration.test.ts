@@ -6,6 +6,7 @@ import {
   newObject,
   OFFLOADED_LABEL,
   Offloading,
+  Peering,
   TwinNamespace,
   tenantNamespace,
   VIRTUAL_NODE,
@@ -204,8 +205,14 @@ describe("an Offloading", { skip: kubernetesSkip(), timeout: 180_000 }, () => {
     });
   });
 
-  it("keeps a twin, with the volumes in it, where somebody deletes the site's Node or takes its labels", async () => {
-    await add("kept");
+  it("keeps a twin, with the volumes in it, where somebody deletes the site's Node, or takes or changes its labels", async () => {
+    const [peering] = (await home.list(Peering)).items;
+    const label = (rack: string | null) =>
+      home.patch(Peering, { name: peering?.metadata.name ?? "" }, "merge", {
+        spec: { virtualNode: { labels: { rack } } },
+      });
+    await label("7");
+    await add("kept", { sites: { matchLabels: { rack: "7" } } });
     await eventually(() => isReady("kept"));
     const standing = async () => [await request("kept"), await twin(`kept-${consumer}`)].map((each) => each?.metadata);
     const before = (await standing()).map((each) => each?.uid);
@@ -216,6 +223,10 @@ describe("an Offloading", { skip: kubernetesSkip(), timeout: 180_000 }, () => {
     await eventually(async () => (await nodes()).some(({ metadata }) => metadata.uid !== first?.metadata.uid));
     await home.patch(Node, key, "merge", { metadata: { labels: { [VIRTUAL_NODE]: null } } });
     await eventually(async () => (await nodes()).length === 1);
+    for (const rack of [null, "8"]) {
+      await home.patch(Node, key, "merge", { metadata: { labels: { rack } } });
+      await eventually(async () => (await nodes())[0]?.metadata.labels?.rack === "7");
+    }
     // What has been asked for until now has been heard of by then.
     await add("after");
     await eventually(() => isReady("after"));
@@ -223,6 +234,11 @@ describe("an Offloading", { skip: kubernetesSkip(), timeout: 180_000 }, () => {
       (await standing()).map((each) => [each?.uid, each?.deletionTimestamp]),
       before.map((uid) => [uid, undefined]),
     );
+    // Whose node it is says so: nobody has done anything to the Node.
+    await label("8");
+    await eventually(async () => (await get("kept"))?.status?.sites?.length === 0);
+    assert.equal(await request("kept"), undefined);
+    await label(null);
     for (const namespace of ["kept", "after"]) await remove(namespace);
     for (const namespace of ["kept", "after"]) await eventually(async () => (await get(namespace)) === undefined);
   });

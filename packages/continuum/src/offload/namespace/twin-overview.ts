@@ -4,6 +4,7 @@ import type { Home } from "../../home.ts";
 import type { OffloadedPods } from "../../offloaded-pods.ts";
 import type { RemoteSites } from "../../remote-site.ts";
 import type { SiteId } from "../../site-identity.ts";
+import type { VirtualNodes } from "../../virtual-nodes.ts";
 import { eligibleSites } from "./eligible-sites.ts";
 import type { ProvidersInForce } from "./providers-in-force.ts";
 import type { RemoteTwinRequests } from "./remote-twin-requests.ts";
@@ -16,6 +17,8 @@ export interface TwinOverviewOptions {
   readonly pods: OffloadedPods;
   /** Virtual ones. */
   readonly nodes: Cache<Node>;
+  /** Those that there are to be. */
+  readonly known: VirtualNodes;
   readonly providers: ProvidersInForce;
   readonly requests: RemoteTwinRequests;
 }
@@ -61,8 +64,8 @@ export class TwinOverview {
   }
 
   #eligible(offloading: Offloading): Set<SiteId> {
-    const { nodes, providers } = this.#options;
-    return eligibleSites(offloading, nodes.list(), providers.list());
+    const { nodes, known, providers } = this.#options;
+    return eligibleSites(offloading, nodes.list(), known.list(), providers.list());
   }
 }
 

@@ -3,7 +3,7 @@ import type { Node } from "@fjord/kube";
 import type { ConditionFacts, NodeFacts, NodeIdentity, Taint } from "@fjord/node/registration";
 import { amountsOf, atMost, formatAmounts } from "../../market/index.ts";
 import type { PublishedFacts } from "../../protocol.ts";
-import { LABELS_ANNOTATION } from "./node-changes.ts";
+import { notesOf } from "./given-labels.ts";
 import { forgeLabels, onlyOne } from "./node-labels.ts";
 import type { Readiness } from "./readiness.ts";
 
@@ -32,7 +32,7 @@ export function forgeIdentity({ virtualNode, contract, published }: NodeInputs):
   return {
     name,
     labels,
-    annotations: { [LABELS_ANNOTATION]: Object.keys(labels).sort().join(",") },
+    annotations: notesOf(labels),
     taints: forgeTaints(virtualNode),
     ...(contract && { providerID: `${PROVIDER_ID}${contract.spec.terms.provider}/${name}` }),
   };

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { CORDONED_ANNOTATION, cordonOf, LABELS_ANNOTATION, nodePatch, type WantedNode } from "./node-changes.ts";
+import { LABELS_ANNOTATION, notesOf } from "./given-labels.ts";
+import { CORDONED_ANNOTATION, cordonOf, nodePatch, type WantedNode } from "./node-changes.ts";
 import { contractOf, nodeOf } from "./test-objects.ts";
 
 const taint = { key: "fjord.dev/virtual-node", value: "true", effect: "NoSchedule" } as const;
@@ -16,7 +17,7 @@ const settled = (metadata: { labels?: object; annotations?: object } = {}, spec:
   nodeOf(
     {
       labels: { site: "x", ...metadata.labels },
-      annotations: { [LABELS_ANNOTATION]: "site", ...metadata.annotations },
+      annotations: { ...notesOf({ site: "x" }), ...metadata.annotations },
     },
     { taints: [taint], ...spec },
   );
@@ -29,12 +30,12 @@ test("nothing is written where nothing is to change", () => {
 test("labels come, change and go with what the provider says", () => {
   const labels = { own: { site: "x" }, published: { rack: "7" } };
   assert.deepEqual(nodePatch(settled(), wantedOf({ labels })), {
-    metadata: { labels: { rack: "7" }, annotations: { [LABELS_ANNOTATION]: "rack,site" } },
+    metadata: { labels: { rack: "7" }, annotations: notesOf({ rack: "7", site: "x" }) },
   });
-  const before = settled({ labels: { rack: "6" }, annotations: { [LABELS_ANNOTATION]: "rack,site" } });
+  const before = settled({ labels: { rack: "6" }, annotations: notesOf({ rack: "7", site: "x" }) });
   assert.deepEqual(nodePatch(before, wantedOf({ labels })), { metadata: { labels: { rack: "7" } } });
   assert.deepEqual(nodePatch(before, wantedOf()), {
-    metadata: { labels: { rack: null }, annotations: { [LABELS_ANNOTATION]: "site" } },
+    metadata: { labels: { rack: null }, annotations: notesOf({ site: "x" }) },
   });
 });
 

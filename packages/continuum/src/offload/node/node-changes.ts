@@ -3,10 +3,9 @@ import type { Node } from "@fjord/kube";
 import type { Taint } from "@fjord/node/registration";
 import { standingOf } from "../../market/index.ts";
 import { isEndedForGood } from "./contract-line.ts";
+import { givenKeys, notesOf } from "./given-labels.ts";
 import type { NodeLabels } from "./node-labels.ts";
 
-/** On a virtual node: keys of the labels that Fjord gave it, so that those alone are taken away again. */
-export const LABELS_ANNOTATION = "fjord.dev/labels";
 /** On a virtual node that Fjord has cordoned: why. What its owner cordoned stays so. */
 export const CORDONED_ANNOTATION = "fjord.dev/cordoned";
 
@@ -55,20 +54,19 @@ interface Changes {
   readonly spec?: { unschedulable: true | null };
 }
 
-function labelChanges({ metadata }: Node, wantedLabels: NodeLabels | undefined): Changes {
+function labelChanges(node: Node, wantedLabels: NodeLabels | undefined): Changes {
   if (wantedLabels === undefined) return { annotations: {} };
   const { own, published } = wantedLabels;
-  const present = metadata.labels ?? {};
-  const list = metadata.annotations?.[LABELS_ANNOTATION];
-  const ours = new Set(list === undefined ? [] : list.split(","));
+  const { labels: present = {}, annotations: noted = {} } = node.metadata;
+  const ours = new Set(givenKeys(node));
   // A label that the owner put there goes before what the provider says of itself.
   const said = Object.entries(published).filter(([key]) => ours.has(key) || !(key in present));
   const wanted: Record<string, string> = { ...Object.fromEntries(said), ...own };
   const labels: Record<string, string | null> = {};
   for (const [key, value] of Object.entries(wanted)) if (present[key] !== value) labels[key] = value;
-  for (const key of ours) if (key !== "" && !(key in wanted) && key in present) labels[key] = null;
-  const keys = Object.keys(wanted).sort().join(",");
-  return { labels, annotations: keys === list ? {} : { [LABELS_ANNOTATION]: keys } };
+  for (const key of ours) if (!(key in wanted) && key in present) labels[key] = null;
+  const notes = Object.entries(notesOf(wanted)).filter(([key, value]) => noted[key] !== value);
+  return { labels, annotations: Object.fromEntries(notes) };
 }
 
 function cordonChanges({ metadata, spec }: Node, reason: CordonReason | undefined): Changes {
