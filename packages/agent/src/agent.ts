@@ -58,7 +58,7 @@ import { consumerSide } from "./consumer-side.ts";
 import { HealthServer } from "./health-server.ts";
 import { discoverHomeApi, serviceAddress } from "./home-api.ts";
 import { type NetworkSide, networkSide } from "./network-side.ts";
-import { ensureOwnSite } from "./own-site-object.ts";
+import { OwnSiteObject } from "./own-site-object.ts";
 import { PageServer } from "./page/page-server.ts";
 import { patiently } from "./patience.ts";
 import { providerSide } from "./provider-side.ts";
@@ -127,15 +127,16 @@ export class Agent {
     const address = this.#options.internalAddress ?? (await addressTowards(config.server));
     const patience = { clock, random, logger, signal };
     const serverVersion = await patiently(() => versionOf(client, signal), patience);
-    const ownSite = { name, id: key.id, endpoints, ...(formerName && { formerName }), ...(tier && { tier }) };
-    await patiently(() => ensureOwnSite(client, ownSite, signal), patience);
+    const named = { name, id: key.id, ...(formerName && { formerName }) };
+    const ownSite = new OwnSiteObject({ client, logger, ...named, endpoints, ...(tier && { tier }) });
+    await patiently(() => ownSite.ensure(signal), patience);
 
     const own = new OwnSite({
       home,
       siteName: name,
       version: FJORD_VERSION,
       kubernetesVersion: () => serverVersion,
-      make: (stop) => ensureOwnSite(client, ownSite, stop),
+      make: (stop) => ownSite.ensure(stop),
     });
     const tls = new PeerTls({ key, clock, logger, refused: counters.certificateRefused });
     const directory = new SiteDirectory(caches.open(Site).cache, key.id);
@@ -344,8 +345,7 @@ export class Agent {
           leads = true;
           try {
             // Whoever led until now may be called otherwise, and have made the Site of that name again.
-            if (this.#options.leaderElect)
-              await patiently(() => ensureOwnSite(client, ownSite, stop), { ...patience, signal: stop });
+            if (this.#options.leaderElect) await patiently(() => ownSite.ensure(stop), { ...patience, signal: stop });
             await aborted(stop);
           } catch (error) {
             if (!stop.aborted) throw error;

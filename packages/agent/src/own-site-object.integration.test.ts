@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { AGENT_NAMESPACE, newObject, Site } from "@fjord/api";
+import { silentLogger } from "@fjord/base";
 import { KubeClient } from "@fjord/kube";
 import { kubernetesSkip, startTestSite, type TestSite } from "@fjord/testbed/testing";
 import { installObjects } from "./installation/install-objects.ts";
 import { manifests } from "./installation/manifests.ts";
-import { ensureOwnSite } from "./own-site-object.ts";
+import { OwnSiteObject, type OwnSiteObjectOptions } from "./own-site-object.ts";
 
 const id = "mzxw6ytboi2dcmrtgq2tmnzyhe";
 const other = "abxw6ytboi2dcmrtgq2tmnzyhe";
@@ -29,14 +30,16 @@ describe("the own Site", { skip: kubernetesSkip(), timeout: 180_000 }, () => {
 
   const names = async () => (await client.list(Site)).items.map(({ metadata }) => metadata.name).sort();
   const own = { id, endpoints: ["https://wave.example:7443"] };
+  const ensure = (options: Pick<OwnSiteObjectOptions, "name"> & Partial<OwnSiteObjectOptions>) =>
+    new OwnSiteObject({ client, logger: silentLogger, ...own, ...options }).ensure();
 
   it("moves to its new name with all that its owner said of it, and leaves nothing under the old one", async () => {
-    await ensureOwnSite(client, { ...own, name: "old" });
+    await ensure({ name: "old" });
     const sharing = { resources: { cpu: "2" } };
     await client.patch(Site, { name: "old" }, "merge", { spec: { sharing, tier: "edge" } });
     await client.create(Site, newObject(Site, { metadata: { name: "peer" }, spec: { id: other } }));
 
-    await ensureOwnSite(client, { ...own, name: "new", formerName: "old" });
+    await ensure({ name: "new", formerName: "old" });
     assert.deepEqual(await names(), ["new", "peer"]);
     const { spec } = await client.get(Site, { name: "new" });
     assert.deepEqual([spec.sharing?.resources, spec.tier, spec.endpoints], [sharing.resources, "edge", own.endpoints]);
@@ -51,13 +54,69 @@ describe("the own Site", { skip: kubernetesSkip(), timeout: 180_000 }, () => {
       { status: { role: "Peer", id: other } },
       { subresource: "status" },
     );
-    await ensureOwnSite(client, { ...own, name: "newer" });
+    await ensure({ name: "newer" });
     assert.deepEqual(await names(), ["newer", "peer"]);
     assert.equal((await client.get(Site, { name: "newer" })).spec.tier, "edge");
   });
 
   it("never takes a peer's for its own, whatever name it had", async () => {
-    await ensureOwnSite(client, { ...own, name: "newer", formerName: "peer" });
+    await ensure({ name: "newer", formerName: "peer" });
     assert.deepEqual(await names(), ["newer", "peer"]);
+  });
+
+  const patch = (name: string, spec: Partial<Site["spec"]>) => client.patch(Site, { name }, "merge", { spec });
+  const said = async (name: string) => {
+    const { spec } = await client.get(Site, { name });
+    return [spec.endpoints, spec.tier];
+  };
+
+  it("keeps what its owner wrote there, has the rest right, and says so once", async () => {
+    const [first, later, owners] = ["one", "two", "owner"].map((host) => [`https://${host}.example:7443`]);
+    await ensure({ name: "newer", endpoints: first as string[], tier: "edge" });
+    await patch("newer", { endpoints: owners as string[], tier: "edge" });
+    const told: unknown[] = [];
+    const logger = { ...silentLogger, info: (_: string, about?: object) => void told.push(about) };
+    const started = new OwnSiteObject({
+      client,
+      logger,
+      id,
+      name: "newer",
+      endpoints: later as string[],
+      tier: "edge",
+    });
+    await started.ensure();
+    await started.ensure();
+    assert.deepEqual(await said("newer"), [owners, "edge"]);
+    assert.deepEqual(told, [{ site: "newer", fields: ["endpoints"] }]);
+    await patch("newer", { tier: "device" });
+    await ensure({ name: "newer", endpoints: later as string[], tier: "cloud" });
+    assert.deepEqual(await said("newer"), [owners, "device"]);
+
+    await client.patch(Site, { name: "newer" }, "merge", { spec: { endpoints: null } });
+    await ensure({ name: "newer", endpoints: later as string[], tier: "cloud" });
+    assert.deepEqual(await said("newer"), [later, "device"], "who takes their word back has the agent's");
+  });
+
+  it("is moved and dialled elsewhere at once, where its owner has said nothing of where", async () => {
+    const endpoints = ["https://three.example:7443"];
+    await ensure({ name: "moved", formerName: "newer", endpoints, tier: "edge" });
+    assert.deepEqual(await said("moved"), [endpoints, "device"]);
+    assert.deepEqual(await names(), ["moved", "peer"]);
+  });
+
+  it("is looked for again where the one of the former name has been made anew meanwhile", async () => {
+    await client.create(Site, newObject(Site, { metadata: { name: "newer" }, spec: {} }));
+    const earlier = await client.list(Site);
+    await client.delete(Site, { name: "newer" });
+    await client.create(Site, newObject(Site, { metadata: { name: "newer" }, spec: {} }));
+    const lists = [earlier];
+    const late: OwnSiteObjectOptions["client"] = {
+      list: ((kind, options) => lists.pop() ?? client.list(kind, options)) as KubeClient["list"],
+      create: client.create.bind(client),
+      delete: client.delete.bind(client),
+      apply: client.apply.bind(client),
+    };
+    await ensure({ client: late, name: "moved", formerName: "newer" });
+    assert.deepEqual(await names(), ["moved", "peer"]);
   });
 });
