@@ -10,7 +10,7 @@ describe("An interface of a link that others may change", () => {
   const fabric = fabricOf({ ...testState(1), siteId: "a" }, { interfacePrefix: "fjord" });
   const [each] = fabric.interfaces as [(typeof fabric.interfaces)[number]];
   let hasIPv6: boolean;
-  let shown: { flags: string[]; mtu: number; addr_info: { local: string }[] };
+  let shown: { flags: string[]; mtu: number; addr_info: { local: string; deprecated?: boolean }[] };
   let warnings: string[];
   let made: MadeInterfaces;
 
@@ -23,7 +23,10 @@ describe("An interface of a link that others may change", () => {
       if (args.includes("up")) shown = { ...shown, flags: ["UP"], mtu: fabric.mtu };
       if (what !== "address") return "";
       if (!hasIPv6) throw new Error("permission denied");
-      shown.addr_info.push({ local: value.split("/")[0] ?? "" });
+      shown.addr_info.push({
+        local: value.split("/")[0] ?? "",
+        ...(args.join(" ").includes("preferred_lft 0") && { deprecated: true }),
+      });
       return "";
     };
     const logger = { ...silentLogger, warn: (message: string) => void warnings.push(message) };
@@ -45,6 +48,6 @@ describe("An interface of a link that others may change", () => {
     assert.deepEqual(warnings, ["links are not probed on this node"]);
     hasIPv6 = true;
     assert.deepEqual(await made.drift(fabric, each), []);
-    assert.deepEqual(shown.addr_info, [{ local: each.linkAddress }]);
+    assert.deepEqual(shown.addr_info, [{ local: each.linkAddress, deprecated: true }]);
   });
 });

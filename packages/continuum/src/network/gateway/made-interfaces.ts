@@ -82,10 +82,12 @@ export class MadeInterfaces {
     const [seen] = JSON.parse(await this.#network.ip("-json", "address", "show", "dev", name)) as InterfaceJson[];
     const addresses = [this.#probing.get(name) && own, lane === 0 && relay].filter((each) => typeof each === "string");
     const has = (address: string) => seen?.addr_info.some(({ local }) => local === address);
+    const isPreferred = seen?.addr_info.some(({ local, deprecated }) => local === own && deprecated !== true);
     return [
       ...(seen?.flags.includes("UP") ? [] : [`interface ${name} is down`]),
       ...(seen?.mtu === mtu ? [] : [`packets of interface ${name} are of another size`]),
       ...addresses.filter((each) => !has(each)).map((each) => `interface ${name} has no address ${each}`),
+      ...(isPreferred ? [`interface ${name} has address ${own} for whoever connects`] : []),
     ];
   }
 
@@ -119,12 +121,15 @@ export class MadeInterfaces {
     });
   }
 
-  /** Links work without it, as on nodes whose IPv6 is switched off; only nobody knows then how well. */
+  /**
+   * Links work without it, as on nodes whose IPv6 is switched off; only nobody knows then how well. Gateways alone take it, and say so: a connection of the node's to
+   * a pod of its own that the kernel gave it would have its answers dropped, as what comes to it by any other way than a link is forged.
+   */
   async #bringLinkAddress({ name, lane }: FabricInterface, own: string): Promise<void> {
     const before = this.#probing.get(name);
     const address = `${own}/${linkRange(lane).length}`;
     try {
-      await this.#network.ip("-6", "address", "replace", address, "dev", name, "nodad");
+      await this.#network.ip("-6", "address", "replace", address, "dev", name, "nodad", "preferred_lft", "0");
       this.#probing.set(name, true);
     } catch (error) {
       this.#probing.set(name, false);
@@ -137,5 +142,5 @@ export class MadeInterfaces {
 interface InterfaceJson {
   readonly flags: readonly string[];
   readonly mtu: number;
-  readonly addr_info: readonly { readonly local: string }[];
+  readonly addr_info: readonly { readonly local: string; readonly deprecated?: boolean }[];
 }
