@@ -1,4 +1,5 @@
-import { type Clock, describeError, type Logger, steadyNow } from "@fjord/base";
+import { type Clock, describeError, type Logger, steadyNow, TokenBucket } from "@fjord/base";
+import { RecentMap } from "@fjord/kube";
 import { type TrackedFlow, UNANSWERED } from "../fabric/tracked-flows.ts";
 import { contains, type IpRange, parseRange } from "../ip-range.ts";
 import { forgetFlows } from "./forget-flows.ts";
@@ -15,6 +16,15 @@ export interface UnansweredFlowsOptions {
  * there again: TCP does so after one second, and by then it is to be forgotten, where rules take some seconds, too.
  */
 const AFTER_MS = [200, 600, 1_200, 2_100, 3_000, 3_900, 4_800, 5_700, 10_000, 20_000, 40_000, 80_000] as const;
+/** The same where a link falls silent again and again: what a late look does not find was begun since, and is found after the next fall. */
+const AFTER_OFTEN_MS = [600, 4_800] as const;
+/** How often a peer's link may fall silent and be looked after as one that does so seldom: it can do so as often as it likes. */
+const FALLS = { burst: 3, perSecond: 1 / 120 } as const;
+const MOST_RANGES = 4096;
+
+/** A look takes a process, and the kernel goes through all connections of the node for it: however many peers fall silent, it does so for a sixth of the time at most. */
+const REST_MS = 300;
+const REST_TIMES = 5;
 const TCP = 6;
 
 /**
@@ -26,6 +36,9 @@ export class UnansweredFlows {
   readonly #options: UnansweredFlowsOptions;
   /** By range of a silent peer: when each next look is due. */
   readonly #looks = new Map<string, number[]>();
+  readonly #falls = new RecentMap<TokenBucket>(MOST_RANGES);
+  /** Until when there is no look. */
+  #restUntil = Number.NEGATIVE_INFINITY;
   #cancel: () => void = () => {};
   #looking: Promise<void> | undefined;
   #isTold = false;
@@ -44,7 +57,7 @@ export class UnansweredFlows {
     for (const range of fresh)
       this.#looks.set(
         range,
-        AFTER_MS.map((ms) => now + ms),
+        this.#momentsOf(range).map((ms) => now + ms),
       );
     this.#plan();
   }
@@ -56,13 +69,22 @@ export class UnansweredFlows {
     await this.#looking;
   }
 
+  #momentsOf(range: string): readonly number[] {
+    const falls = this.#falls.getOrMake(range, () => new TokenBucket({ ...FALLS, clock: this.#options.clock }));
+    return falls.tryTake() ? AFTER_MS : AFTER_OFTEN_MS;
+  }
+
+  /** One look is for all ranges whose moment has come by then. */
   #plan(): void {
     this.#cancel();
     const next = Math.min(...[...this.#looks.values()].flatMap(([first]) => first ?? []));
     if (this.#looking !== undefined || next === Number.POSITIVE_INFINITY) return;
     const { clock } = this.#options;
-    this.#cancel = clock.after(Math.max(0, next - steadyNow(clock)), () => {
+    this.#cancel = clock.after(Math.max(0, Math.max(next, this.#restUntil) - steadyNow(clock)), () => {
+      const began = steadyNow(clock);
       this.#looking = this.#look().finally(() => {
+        const ended = steadyNow(clock);
+        this.#restUntil = ended + Math.max(REST_MS, REST_TIMES * (ended - began));
         this.#looking = undefined;
         this.#plan();
       });
