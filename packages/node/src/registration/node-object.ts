@@ -26,8 +26,14 @@ export function forgeNode(identity: NodeIdentity, facts: NodeFacts, now: number)
   };
 }
 
+/** What of a Node is to be otherwise. */
+export interface NodePatch {
+  readonly metadata?: object;
+  readonly status?: object;
+}
+
 /** What of labels and annotations an existing Node lacks, as a merge patch; undefined where it has all. */
-export function metadataPatch(identity: NodeIdentity, node: Node): unknown {
+export function metadataPatch(identity: NodeIdentity, node: Node): NodePatch | undefined {
   const labels = missing(identity.labels, node.metadata.labels);
   const annotations = missing(annotationsOf(identity), node.metadata.annotations);
   if (labels === undefined && annotations === undefined) return undefined;
@@ -68,7 +74,11 @@ export interface SaidStatus {
  * The change from one status to another, as a strategic merge patch; undefined where there is none but in heartbeats.
  * Conditions merge by type, so that those which others maintain stay; addresses do not, since a type may come twice.
  */
-export function statusPatch(known: NodeStatus | undefined, status: NodeStatus, said?: SaidStatus): unknown {
+export function statusPatch(
+  known: NodeStatus | undefined,
+  status: NodeStatus,
+  said?: SaidStatus,
+): NodePatch | undefined {
   const changed = Object.entries(status).filter(([name, value]) => {
     const field = name as keyof NodeStatus;
     const before = known?.[field];
@@ -84,7 +94,7 @@ export function statusPatch(known: NodeStatus | undefined, status: NodeStatus, s
 }
 
 /** Nothing but the times of the conditions. */
-export function heartbeatPatch(status: NodeStatus): unknown {
+export function heartbeatPatch(status: NodeStatus): NodePatch {
   return { status: { conditions: status.conditions } };
 }
 

@@ -7,6 +7,7 @@ import { type SharedTestSite, sharedTestSite } from "@fjord/testbed/shared-sites
 import { type KubernetesMinor, kubernetesSkip, testedMinors } from "@fjord/testbed/testing";
 import { healthyConditions, type NodeFacts, notReady } from "./node-facts.ts";
 import { LEASE_NAMESPACE } from "./node-lease.ts";
+import { forgeNode } from "./node-object.ts";
 import { NodeRegistration, type NodeRegistrationOptions } from "./node-registration.ts";
 
 // They wait for leases to end and for times to come, and do that together.
@@ -192,6 +193,24 @@ function tests(kubernetes: KubernetesMinor): void {
       });
     });
   }
+
+  test("says nothing of a machine that has taken the name of its Node meanwhile", { timeout: 60_000 }, async () => {
+    const name = newName();
+    const own = { identity: { name, labels: {}, isOwn: ({ status }: Node) => status?.nodeInfo?.machineID === "m" } };
+    // Neither a look nor its lease tells it before it has something to say.
+    const seldom = { observe: false, compareMs: 3_600_000, leaseRenewMs: 3_600_000 };
+    await using life = new Life(new KubeClient(site.config), name, { ...own, ...seldom });
+    await life.registration.registered;
+    await admin.delete(Node, { name });
+    const stranger = await admin.create(Node, forgeNode({ name, labels: {} }, facts("another machine"), clock.now()));
+    life.facts = { ...facts("m"), conditions: [notReady("the runtime is away")] };
+    life.registration.changed();
+    await assert.rejects(life.done, { code: "NODE_NAME_TAKEN" });
+    const { metadata, status } = await find(name);
+    assert.equal(metadata.uid, stranger.metadata.uid);
+    assert.equal(status?.nodeInfo?.machineID, "another machine");
+    assert.equal(conditionOf({ metadata, status } as Node, "Ready")?.status, "True");
+  });
 
   test("takes its Node over again after a restart, without touching its taints", async () => {
     const name = newName();

@@ -3,10 +3,13 @@ import {
   compareResourceVersions,
   ifNotFound,
   isAlreadyExists,
+  isConflict,
+  isInvalid,
   isNotFound,
   type KubeClient,
   Lease,
   Node,
+  type WriteOptions,
 } from "@fjord/kube";
 import { FactsUnknown, NodeNameTaken } from "./errors.ts";
 import type { NodeFacts, NodeIdentity, NodeStatus } from "./node-facts.ts";
@@ -17,6 +20,7 @@ import {
   heartbeatPatch,
   MACHINE_ANNOTATION,
   metadataPatch,
+  type NodePatch,
   type SaidStatus,
   statusPatch,
 } from "./node-object.ts";
@@ -164,7 +168,7 @@ export class NodeRegistration {
       const found = await client.get(Node, key, { signal });
       await this.#refuseOther(found, signal);
       const patch = metadataPatch(identity, found);
-      node = patch === undefined ? found : await client.patch(Node, key, "merge", patch, { signal });
+      node = patch === undefined ? found : await this.#patch("merge", patch, { signal }, found.metadata.uid);
       logger.info("the node was registered before", { node: identity.name });
       this.#take(node);
       node = await this.#say(signal);
@@ -232,6 +236,8 @@ export class NodeRegistration {
     } catch (error) {
       if (signal.aborted) return true;
       if (error instanceof NodeNameTaken) throw error;
+      // Another one may have the name: whose it is shows when it is looked at.
+      if (isOfAnother(error)) this.#lost = true;
       if (!isNotFound(error)) {
         if (!this.#failing)
           logger.warn("cannot write the node's status", { node: identity.name, error: describeError(error) });
@@ -257,7 +263,7 @@ export class NodeRegistration {
     this.#take(node);
     this.#lost = false;
     const patch = metadataPatch(identity, node);
-    if (patch !== undefined) this.#take(await client.patch(Node, key, "merge", patch, { signal }));
+    if (patch !== undefined) this.#take(await this.#patch("merge", patch, { signal }));
   }
 
   async #sayIfNew(signal: AbortSignal): Promise<void> {
@@ -269,15 +275,26 @@ export class NodeRegistration {
   }
 
   async #say(signal: AbortSignal): Promise<Node> {
-    const { client, clock, identity, repeatMs, random } = this.#options;
+    const { clock, repeatMs, random } = this.#options;
     const status = forgeStatus(this.#facts(), this.#status, clock.now());
     const patch = statusPatch(this.#status, status) ?? heartbeatPatch(status);
-    const options = { subresource: "status", signal };
-    const node = await client.patch(Node, { name: identity.name }, "strategic", patch, options);
+    const node = await this.#patch("strategic", patch, { subresource: "status", signal });
     this.#said = { sent: status, got: node.status };
     // Up to a twentieth earlier next time, so that nodes which started together drift apart.
     this.#saidAt = clock.now() - random() * 0.05 * repeatMs;
     return node;
+  }
+
+  /** Changes the Node that is known, and none that has its name by now. */
+  #patch(
+    type: "merge" | "strategic",
+    patch: NodePatch,
+    options: WriteOptions & { subresource?: string },
+    uid = this.#uid,
+  ): Promise<Node> {
+    const { client, identity } = this.#options;
+    const ofIt = { ...patch, metadata: { ...patch.metadata, uid } };
+    return client.patch(Node, { name: identity.name }, type, ofIt, options);
   }
 
   /** The facts of now, or the last ones where nobody knows. */
@@ -302,4 +319,10 @@ export class NodeRegistration {
       this.#wake = () => {};
     });
   }
+}
+
+/** Whether what was changed is another object than was meant: some servers call that a conflict, others a change of what cannot change. */
+function isOfAnother(error: unknown): boolean {
+  const isUid = ({ field }: { readonly field?: string }) => field === "metadata.uid";
+  return isConflict(error) || (isInvalid(error) && error.details.causes?.some(isUid) === true);
 }
