@@ -111,8 +111,8 @@ describe("a Link between providers that several consumers have introduced", () =
 
 describe("the AddressPlan of a Link that has no room for all", () => {
   const metadata = { name: "z".repeat(26), generation: 3 };
-  const saying = (status: object | undefined, left: Parameters<typeof withLeftOut>[1]) =>
-    withLeftOut({ metadata, ...(status && { status: status as never }) }, left, 0);
+  const saying = (status: object | undefined, left: Parameters<typeof withLeftOut>[1], isAllKnown = true) =>
+    withLeftOut({ metadata, ...(status && { status: status as never }) }, left, 0, isAllKnown);
 
   it("says whose addresses are left out, until none are", () => {
     assert.deepEqual(saying(undefined, NOTHING_LEFT_OUT).conditions, [], "nobody has to be told of what never was");
@@ -129,6 +129,7 @@ describe("the AddressPlan of a Link that has no room for all", () => {
     assert.equal(ready?.type, "Ready");
     assert.deepEqual([complete?.type, complete?.status, complete?.reason], ["LinkComplete", "False", "TooMany"]);
     assert.match(complete?.message ?? "", /some pods of the two sites do not meet; some guests of c0, .*c7 and 2 more/);
+    assert.deepEqual(saying(said, NOTHING_LEFT_OUT, false), said, "it is not known yet what else there is");
     const after = saying(said, NOTHING_LEFT_OUT).conditions?.[1];
     assert.deepEqual([after?.status, after?.reason, after?.message], ["True", "AllListed", ""]);
   });

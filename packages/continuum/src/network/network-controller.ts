@@ -200,7 +200,7 @@ export class NetworkController implements Runnable {
     const plan = await this.#keepPlan(pair, signal);
     const hubs = this.#hubsTo(pair);
     const left = await this.#keepLink(pair, plan, hubs, signal);
-    await this.#sayLeftOut(plan, left, signal);
+    await this.#sayLeftOut(plan, left, pair, signal);
     this.#parties.followPods();
     this.#teller.tell(site, pair.isAsked ? this.#saying(pair, plan, hubs) : undefined);
     return done();
@@ -267,9 +267,11 @@ export class NetworkController implements Runnable {
     return left;
   }
 
-  async #sayLeftOut(kept: AddressPlan, left: LeftOut, signal: AbortSignal): Promise<void> {
+  async #sayLeftOut(kept: AddressPlan, left: LeftOut, { introducers }: SitePair, signal: AbortSignal): Promise<void> {
     const plan = this.#plans.get(kept.spec.site) ?? kept;
-    await this.#plans.say(plan, withLeftOut(plan, left, this.#options.home.clock.now()), signal);
+    // Of whoever has said nothing since the agent started, a Link has what it had room for before.
+    const isAllKnown = introducers.every(({ said }) => said !== undefined);
+    await this.#plans.say(plan, withLeftOut(plan, left, this.#options.home.clock.now(), isAllKnown), signal);
   }
 
   /** What a peer is told. */

@@ -32,15 +32,17 @@ export function planStatus(plan: AddressPlan, now: number, holder?: string): Sta
 /** So many consumers are named. */
 const MOST_NAMED = 8;
 
-/** What it says of itself, with what its Link had no room for. */
+/** What it says of itself, with what its Link had no room for. While not all is known that is to be listed, nobody can tell that there is room again. */
 export function withLeftOut(
   { metadata, status }: Pick<AddressPlan, "metadata" | "status">,
   { pair, consumers, homeWords }: LeftOut,
   now: number,
+  isAllKnown = true,
 ): StatusOf<typeof AddressPlan> {
   const conditions = status?.conditions ?? [];
   const isComplete = !pair && consumers.length === 0 && !homeWords;
-  if (isComplete && getCondition(conditions, "LinkComplete") === undefined) return { ...status, conditions };
+  const before = getCondition(conditions, "LinkComplete")?.status;
+  if (isComplete && (before === undefined || (before === "False" && !isAllKnown))) return { ...status, conditions };
   const others = consumers.length > MOST_NAMED ? ` and ${consumers.length - MOST_NAMED} more` : "";
   const left = [
     ...(pair ? ["some pods of the two sites do not meet"] : []),
