@@ -35,6 +35,8 @@ describe("What ip tells of changes", () => {
       "Deleted 5: fjord0: <POINTOPOINT> mtu 1380 qdisc noop state DOWN group default ",
       "Deleted 5: fjordx: <BROADCAST> mtu 1380 qdisc noop state DOWN group default ",
       "Deleted 5: fjord0    inet6 fd66:6a70::1/32 scope global ",
+      "Deleted 5: fjord0    inet6 fd66:6a70::1/32 scope global nodad deprecated ",
+      "Deleted 6: fjord1    inet 169.254.74.43/32 scope host fjord1",
     ])
       assert.equal(isTaken(line, prefix), true, line);
     for (const line of [
@@ -43,6 +45,7 @@ describe("What ip tells of changes", () => {
       "Deleted 5: veth0@if3: <BROADCAST> mtu 1500 ",
       "Deleted 2: eth0    inet6 2001:db8::9/64 scope global dynamic ",
       "Deleted 32766:\tfrom all lookup main",
+      "Deleted 1: lo    inet 127.0.0.1/8 scope host lo",
     ])
       assert.equal(isTaken(line, prefix), false, line);
   });

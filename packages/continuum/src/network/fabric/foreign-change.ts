@@ -34,7 +34,7 @@ export function isTaken(line: string, interfacePrefix: string): boolean {
   if (!line.startsWith("Deleted ")) return false;
   return (
     TABLES.some((table) => line.includes(` table ${table} `) || line.startsWith(`Deleted ${table}:`)) ||
-    new RegExp(`^Deleted \\d+: ${interfacePrefix}(\\d+|x)(:| +inet6? .* scope global)`).test(line)
+    new RegExp(`^Deleted \\d+: ${interfacePrefix}(\\d+|x)(:| +inet6? .* scope (global|host))`).test(line)
   );
 }
 

@@ -69,4 +69,14 @@ describe("An interface of a link in a kernel", { skip: networkSkip() }, () => {
     await made.bringUp(fabric, each);
     assert.deepEqual(await made.drift(fabric, each), []);
   });
+
+  it("has what lanes need put back: without an address the kernel takes nothing that comes by another one", async () => {
+    const laned = { ...fabric, lanes: 2 };
+    await made.bringUp(laned, each);
+    assert.deepEqual(await made.drift(laned, each), []);
+    await ip("-4", "address", "delete", "169.254.74.43/32", "dev", each.name);
+    assert.equal((await made.drift(laned, each)).length, 1);
+    await made.bringUp(laned, each);
+    assert.deepEqual(await made.drift(laned, each), []);
+  });
 });

@@ -2,7 +2,7 @@ import { describeError, type Logger } from "@fjord/base";
 import type { Fabric, FabricInterface } from "../fabric/fabric.ts";
 import { formatRange } from "../ip-range.ts";
 import { linkRange, RELAY_RANGE } from "../link-address.ts";
-import type { NodeNetwork } from "./node-network.ts";
+import { NOBODYS_ADDRESS, type NodeNetwork } from "./node-network.ts";
 import type { WireguardDevices } from "./wireguard-devices.ts";
 
 export interface MadeInterfacesOptions {
@@ -23,6 +23,8 @@ export class MadeInterfaces {
   readonly #prepared = new Map<string, string>();
   /** By name: whether peers are probed by it. A node may have no IPv6. */
   readonly #probing = new Map<string, boolean>();
+  /** Names of those that packets of other lanes may come back by. A node may not let itself be told so. */
+  readonly #lenient = new Set<string>();
 
   constructor({ network, prefix, devices, logger }: MadeInterfacesOptions) {
     this.#network = network;
@@ -75,12 +77,15 @@ export class MadeInterfaces {
   }
 
   /** What one that is there is not as it was brought, in words. */
-  async drift({ mtu, relayAddress: relay }: Fabric, each: FabricInterface): Promise<string[]> {
+  async drift({ mtu, lanes, relayAddress: relay }: Fabric, each: FabricInterface): Promise<string[]> {
     const { name, lane, linkAddress: own } = each;
     // The node may have IPv6 by now.
     if (this.#probing.get(name) === false && own !== undefined) await this.#bringLinkAddress(each, own);
     const [seen] = JSON.parse(await this.#network.ip("-json", "address", "show", "dev", name)) as InterfaceJson[];
-    const addresses = [this.#probing.get(name) && own, lane === 0 && relay].filter((each) => typeof each === "string");
+    const detours = lanes > 1 && this.#lenient.has(name) && NOBODYS_ADDRESS;
+    const addresses = [this.#probing.get(name) && own, lane === 0 && relay, detours].filter(
+      (each) => typeof each === "string",
+    );
     const has = (address: string) => seen?.addr_info.some(({ local }) => local === address);
     const isPreferred = seen?.addr_info.some(({ local, deprecated }) => local === own && deprecated !== true);
     return [
@@ -114,11 +119,15 @@ export class MadeInterfaces {
 
   /** What the node has no mark for would go back by the first lane, or by another node: a strict look at that drops what comes by others. */
   async #allowDetours(name: string): Promise<void> {
-    await this.#network.allowDetours(name).catch((error: unknown) => {
+    try {
+      await this.#network.allowDetours(name);
+      this.#lenient.add(name);
+    } catch (error) {
+      this.#lenient.delete(name);
       this.#logger.warn("the node drops what comes by other lanes than the first: set its rp_filter to 2, or to 0", {
         reason: describeError(error),
       });
-    });
+    }
   }
 
   /**

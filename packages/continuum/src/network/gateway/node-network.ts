@@ -26,7 +26,7 @@ one=$(cat "$1/rp_filter") all=$(cat all/rp_filter)
 if [ "$one" -lt 2 ] && [ "$all" -lt 2 ] && [ $((one + all)) -gt 0 ]; then echo 2 > "$1/rp_filter"; fi`;
 
 /** Of the range that means nothing beyond a wire. Nobody is reached by it, and nothing is sent from it. */
-const NOBODYS = "169.254.74.43/32";
+export const NOBODYS_ADDRESS = "169.254.74.43";
 
 /** The network of the node that this process is on: the commands that look at it and change it. */
 export class NodeNetwork {
@@ -149,7 +149,7 @@ export class NodeNetwork {
    * is asked only whether there is a way back at all, and has an address, as without one the kernel is strict whatever it was told.
    */
   async allowDetours(name: string): Promise<void> {
-    await this.ip("-4", "address", "replace", NOBODYS, "dev", name, "scope", "host");
+    await this.ip("-4", "address", "replace", `${NOBODYS_ADDRESS}/32`, "dev", name, "scope", "host");
     await this.#run(["sh", "-c", ALLOW_DETOURS, "sh", name], "", "allow detours");
   }
 
