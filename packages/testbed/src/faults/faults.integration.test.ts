@@ -11,7 +11,7 @@ import { FaultBed } from "./fault-bed.ts";
 import { type FaultResult, record, resultOf } from "./fault-result.ts";
 import { described, type Flows, type Measured } from "./flows.ts";
 import { keepState, putBack } from "./kept-state.ts";
-import { ReadyEndpoints, returned } from "./ready-endpoints.ts";
+import { fewerAfterMs, ReadyEndpoints, returned } from "./ready-endpoints.ts";
 import { AWAY, HOME } from "./sides.ts";
 
 const skip =
@@ -25,6 +25,8 @@ const apiAwayMs = 1000 * Number(process.env.FJORD_FAULTS_API_SECONDS ?? 30);
 const logs = process.env.FJORD_FAULTS_LOGS;
 /** What is promised where another path exists. */
 const PROMISED_MS = 3_000;
+/** By when endpoints behind a link that is cut have left. How long they are asked in vain is told by whoever asks. */
+const LEFT_MS = 10_000;
 /** What a fault may do to flows: connections survive it always. */
 const NOTHING_LOST: Pledge = {
   words: "nothing lost",
@@ -304,6 +306,9 @@ describe("faults under a link that carries a long connection, datagrams and a Se
     const endpoints = new Map(
       [...spaces].map(([name, space]) => [name, ready.use(new ReadyEndpoints(bed.bed.client(name), space, "web"))]),
     );
+    /** Whether those of all three pods are seen on both sides. */
+    const seesAll = async () => [...endpoints.values()].every(({ seen }) => seen.at(-1)?.ready.length === 3);
+    await eventually("all endpoints are seen before the cut", seesAll);
     const { judge } = await under(
       t,
       TCP_SURVIVES,
@@ -336,6 +341,12 @@ describe("faults under a link that carries a long connection, datagrams and a Se
     t.diagnostic(`when it was back: ${described(back)}`);
     say(t, words, lateMs <= PROMISED_MS, { part: "the Service when it is back", lastFailureMs: lateMs });
     judge();
+    for (const [name, { seen }] of endpoints) {
+      const leftMs = fewerAfterMs(seen, cutAt);
+      assert.ok(leftMs !== undefined && leftMs <= LEFT_MS, `endpoints left after ${leftMs} ms at ${name}`);
+    }
+    // Else nobody has seen whether they were back before.
+    await eventually("all endpoints are seen again", seesAll);
     assert.deepEqual(early, [], "endpoints behind the link were back while it was cut");
     assert.ok(lateMs <= PROMISED_MS, `a connection failed that was begun ${lateMs} ms after the link was back`);
     assert.ok(lastFailureMs <= PROMISED_MS, `a connection failed that was begun after ${lastFailureMs} ms`);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { returned } from "./ready-endpoints.ts";
+import { fewerAfterMs, returned } from "./ready-endpoints.ts";
 
 it("Endpoints that had left are told when they are back too early, and no others", () => {
   const [one, other] = ["10.0.0.1", "240.0.0.1"];
@@ -15,4 +15,17 @@ it("Endpoints that had left are told when they are back too early, and no others
   assert.deepEqual(returned(seen, 500, 200_000), ["240.0.0.1 is back after 44.5 s"]);
   assert.deepEqual(returned(seen, 46_500, 200_000), []);
   assert.deepEqual(returned([], 0, 1), []);
+});
+
+it("Endpoints that leave are told by when they did, and nothing where nobody has looked before, or goes on looking", () => {
+  const seen = [
+    { at: 0, ready: ["10.0.0.1"] },
+    { at: 1_000, ready: ["10.0.0.1", "240.0.0.1"] },
+    { at: 5_000, ready: ["10.0.0.2", "240.0.0.1"] },
+    { at: 6_500, ready: ["10.0.0.2"] },
+  ];
+  assert.equal(fewerAfterMs(seen, 4_000), 2_500);
+  assert.equal(fewerAfterMs(seen, 6_500), undefined);
+  assert.equal(fewerAfterMs(seen.slice(2), 4_000), undefined);
+  assert.equal(fewerAfterMs(seen.slice(0, 2), 4_000), undefined);
 });

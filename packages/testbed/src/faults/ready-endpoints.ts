@@ -56,3 +56,10 @@ export function returned(seen: readonly ReadyAt[], since: number, until: number)
   }
   return found;
 }
+
+/** How long after `since` there were fewer than before; undefined where none was seen to leave, as where nothing is seen at all. */
+export function fewerAfterMs(seen: readonly ReadyAt[], since: number): number | undefined {
+  const before = seen.findLast(({ at }) => at <= since)?.ready.length ?? 0;
+  const fewer = seen.find(({ at, ready }) => at > since && ready.length < before);
+  return fewer && fewer.at - since;
+}
