@@ -66,7 +66,7 @@ export interface FabricOptions {
   readonly interfacePrefix: string;
   /** Whether links can go through a hub: into themselves. @default true */
   readonly canNest?: boolean;
-  /** What peers do not know, nor their guests here, and is the same for as long as the kernel counts what they have opened. @default none */
+  /** What peers do not know, nor their guests here. It is the same as long as a gateway runs, and so is what the kernel counts each peer's flows by. @default none */
   readonly secret?: string;
 }
 

@@ -42,7 +42,7 @@ export class Gateway {
   readonly #hiddenFlows: HiddenFlows;
   /** Whether a peer can be behind a hub. */
   readonly #canNest: boolean;
-  /** What peers do not know, nor pods of this node, which may be theirs: the key by which this process began. */
+  /** What peers do not know, nor pods of this node, which may be theirs: the first key that this process has taken. */
   #secret: string | undefined;
   readonly #serial = new Serial();
   #applied:
@@ -124,11 +124,11 @@ export class Gateway {
     const carrier = await this.#interfaces.choose(isNested(state));
     const isKnown = this.#applied?.privateKey === privateKey && this.#applied.carrier === carrier;
     const before = isKnown ? this.#applied?.fabric : undefined;
+    if (Buffer.from(privateKey, "base64").length !== 32)
+      throw new InvalidNetworkState({ reason: "the private key is not one of WireGuard" });
     this.#secret ??= privateKey;
     const options = { interfacePrefix: this.#prefix, canNest: this.#canNest, secret: this.#secret };
     const fabric = fabricOf(state, options, before);
-    if (Buffer.from(privateKey, "base64").length !== 32)
-      throw new InvalidNetworkState({ reason: "the private key is not one of WireGuard" });
     // Until it is done nobody knows what is there: who tries again begins anew.
     this.#applied = undefined;
     if (before === undefined || !sameInterfaces(before, fabric)) {
