@@ -127,7 +127,7 @@ export class Agent {
     const address = this.#options.internalAddress ?? (await addressTowards(config.server));
     const patience = { clock, random, logger, signal };
     const serverVersion = await patiently(() => versionOf(client, signal), patience);
-    const named = { name, id: key.id, ...(formerName && { formerName }) };
+    const named = { namespace, name, id: key.id, ...(formerName && { formerName }) };
     const ownSite = new OwnSiteObject({ client, logger, ...named, endpoints, ...(tier && { tier }) });
     await patiently(() => ownSite.ensure(signal), patience);
 
@@ -136,7 +136,7 @@ export class Agent {
       siteName: name,
       version: FJORD_VERSION,
       kubernetesVersion: () => serverVersion,
-      make: (stop) => ownSite.ensure(stop),
+      make: (stop) => ownSite.keep(stop),
     });
     const tls = new PeerTls({ key, clock, logger, refused: counters.certificateRefused });
     const directory = new SiteDirectory(caches.open(Site).cache, key.id);
@@ -344,8 +344,8 @@ export class Agent {
         run: async (stop) => {
           leads = true;
           try {
-            // Whoever led until now may be called otherwise, and have made the Site of that name again.
-            if (this.#options.leaderElect) await patiently(() => ownSite.ensure(stop), { ...patience, signal: stop });
+            // Whoever led until now may be called otherwise, and have made a Site of that name.
+            if (this.#options.leaderElect) await patiently(() => ownSite.keep(stop), { ...patience, signal: stop });
             await aborted(stop);
           } catch (error) {
             if (!stop.aborted) throw error;

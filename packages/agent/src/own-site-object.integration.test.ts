@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { AGENT_NAMESPACE, newObject, Site } from "@fjord/api";
 import { silentLogger } from "@fjord/base";
+import { KeyStore } from "@fjord/continuum/identity";
 import { KubeClient } from "@fjord/kube";
 import { kubernetesSkip, startTestSite, type TestSite } from "@fjord/testbed/testing";
 import { installObjects } from "./installation/install-objects.ts";
@@ -31,7 +32,7 @@ describe("the own Site", { skip: kubernetesSkip(), timeout: 180_000 }, () => {
   const names = async () => (await client.list(Site)).items.map(({ metadata }) => metadata.name).sort();
   const own = { id, endpoints: ["https://wave.example:7443"] };
   const ensure = (options: Pick<OwnSiteObjectOptions, "name"> & Partial<OwnSiteObjectOptions>) =>
-    new OwnSiteObject({ client, logger: silentLogger, ...own, ...options }).ensure();
+    new OwnSiteObject({ client, logger: silentLogger, namespace: AGENT_NAMESPACE, ...own, ...options }).ensure();
 
   it("moves to its new name with all that its owner said of it, and leaves nothing under the old one", async () => {
     await ensure({ name: "old" });
@@ -79,6 +80,7 @@ describe("the own Site", { skip: kubernetesSkip(), timeout: 180_000 }, () => {
     const started = new OwnSiteObject({
       client,
       logger,
+      namespace: AGENT_NAMESPACE,
       id,
       name: "newer",
       endpoints: later as string[],
@@ -111,6 +113,7 @@ describe("the own Site", { skip: kubernetesSkip(), timeout: 180_000 }, () => {
     await client.create(Site, newObject(Site, { metadata: { name: "newer" }, spec: {} }));
     const lists = [earlier];
     const late: OwnSiteObjectOptions["client"] = {
+      get: client.get.bind(client),
       list: ((kind, options) => lists.pop() ?? client.list(kind, options)) as KubeClient["list"],
       create: client.create.bind(client),
       delete: client.delete.bind(client),
@@ -118,5 +121,34 @@ describe("the own Site", { skip: kubernetesSkip(), timeout: 180_000 }, () => {
     };
     await ensure({ client: late, name: "moved", formerName: "newer" });
     assert.deepEqual(await names(), ["moved", "peer"]);
+  });
+
+  it("keeps its name where an agent of the earlier one comes to lead meanwhile", async () => {
+    const agent = async (name: string) => {
+      const { key, formerName } = await KeyStore.load(client, AGENT_NAMESPACE, { name });
+      const named = { namespace: AGENT_NAMESPACE, id: key.id, name, ...(formerName && { formerName }) };
+      return new OwnSiteObject({ client, logger: silentLogger, endpoints: own.endpoints, ...named });
+    };
+    const earlier = await agent("moved");
+    await earlier.keep();
+    const later = await agent("last");
+    await later.ensure();
+    await patch("last", { tier: "device" });
+    const { key } = await KeyStore.load(client, AGENT_NAMESPACE);
+    const status = { role: "Self", id: key.id } as const;
+    await client.patch(Site, { name: "last" }, "merge", { status }, { subresource: "status" });
+    const { metadata } = await client.get(Site, { name: "last" });
+    await earlier.keep();
+    assert.equal((await client.get(Site, { name: "last" })).metadata.resourceVersion, metadata.resourceVersion);
+    assert.deepEqual(
+      await said("moved"),
+      [own.endpoints, "device"],
+      "it goes by the owner's words as long as it leads",
+    );
+    await later.keep();
+    assert.deepEqual(await names(), ["last", "peer"]);
+    await client.delete(Site, { name: "last" });
+    await later.keep();
+    assert.deepEqual(await said("last"), [own.endpoints, undefined]);
   });
 });

@@ -1,11 +1,14 @@
 import { newObject, Site } from "@fjord/api";
 import type { Logger } from "@fjord/base";
+import { KeyStore } from "@fjord/continuum/identity";
 import { type ApiError, ifNotFound, isAlreadyExists, isConflict, type KubeClient } from "@fjord/kube";
 import type { AgentOptions } from "./agent-options.ts";
 
 export interface OwnSiteObjectOptions {
-  readonly client: Pick<KubeClient, "list" | "create" | "delete" | "apply">;
+  readonly client: Pick<KubeClient, "get" | "list" | "create" | "delete" | "apply">;
   readonly logger: Pick<Logger, "info">;
+  /** Where the site's identity is kept. */
+  readonly namespace: string;
   readonly name: string;
   readonly id: string;
   /** What the site was called before, where it is called otherwise now. */
@@ -34,6 +37,23 @@ export class OwnSiteObject {
 
   async ensure(signal?: AbortSignal): Promise<void> {
     await this.#succeedFormer(signal);
+    await this.#sayAll(signal);
+  }
+
+  /**
+   * The same for who leads. One that is called otherwise than the site by now, as while a Deployment is rolled out, has a copy of its own until it ends: to take the
+   * Site's name back would be undone by the next that leads, and without a Site there would be no word of the owner's.
+   */
+  async keep(signal?: AbortSignal): Promise<void> {
+    const { client, namespace, name } = this.#options;
+    const stored = await KeyStore.read(client, namespace, signal);
+    if (stored === undefined || stored.name === name) return await this.ensure(signal);
+    const site = await client.get(Site, { name: stored.name }, { signal }).catch(ifNotFound);
+    if (site !== undefined) await this.#copy(site, signal);
+    await this.#sayAll(signal);
+  }
+
+  async #sayAll(signal?: AbortSignal): Promise<void> {
     if (Object.keys(this.#said).length === 0) await this.#create({}, signal);
     else await this.#say(this.#said, signal);
   }
@@ -64,9 +84,7 @@ export class OwnSiteObject {
         (metadata.name === formerName || (status?.role === "Self" && status.id === id)),
     );
     for (const site of former) {
-      // What an agent said there is said anew: as a copy it would pass for the owner's word.
-      const agents = agentsFields(site).filter((field) => field in this.#said);
-      await this.#create(without(site.spec, agents), signal);
+      await this.#copy(site, signal);
       const preconditions = { uid: site.metadata.uid ?? "" };
       try {
         await client.delete(Site, { name: site.metadata.name ?? "" }, { preconditions, signal }).catch(ifNotFound);
@@ -76,6 +94,12 @@ export class OwnSiteObject {
         return await this.#succeedFormer(signal);
       }
     }
+  }
+
+  /** What an agent said there is said anew: as a copy it would pass for the owner's word. */
+  async #copy(site: Site, signal?: AbortSignal): Promise<void> {
+    const agents = agentsFields(site).filter((field) => field in this.#said);
+    await this.#create(without(site.spec, agents), signal);
   }
 
   /** Makes the own Site; one that is there is left as it is. */

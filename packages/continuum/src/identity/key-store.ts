@@ -42,8 +42,12 @@ export const KeyStore = {
   },
 
   /** Undefined where the site has no key yet. */
-  async read(client: Pick<KubeClient, "get">, namespace: string): Promise<StoredIdentity | undefined> {
-    const secret = await find(client, namespace);
+  async read(
+    client: Pick<KubeClient, "get">,
+    namespace: string,
+    signal?: AbortSignal,
+  ): Promise<StoredIdentity | undefined> {
+    const secret = await find(client, namespace, signal);
     return secret === undefined ? undefined : read(secret);
   },
 };
