@@ -42,6 +42,8 @@ if (required && integration.length > 0) {
     console.error("Kubernetes is required (FJORD_REQUIRE_KUBERNETES=1) and could not be had: see above.");
     process.exit(code);
   }
+}
+if (integration.length > 0) {
   const giveBack = allowInotify();
   if (giveBack !== undefined) {
     console.log("More inotify instances are allowed while the tests run.");
