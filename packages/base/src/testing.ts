@@ -1,1 +1,2 @@
+export * from "./heap-used.ts";
 export * from "./manual-clock.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { describe, it } from "node:test";
+import { heapUsed } from "@fjord/base/testing";
 import { NetlinkReader } from "../netlink-message.ts";
-import { heapUsed } from "./heap-used.ts";
 import { NetlinkTalk } from "./netlink-talk.ts";
 
 /** What is printed for each that the kernel confirms. */
