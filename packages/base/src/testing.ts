@@ -1,2 +1,1 @@
-export * from "./heap-used.ts";
 export * from "./manual-clock.ts";

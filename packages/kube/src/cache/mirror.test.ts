@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { silentLogger } from "@fjord/base";
-import { heapUsed } from "@fjord/base/testing";
 import { type ConfigMap, configMaps, RecordingHandler } from "./cache-harness.ts";
 import { HandlerSet } from "./handlers.ts";
+import { heapUsed } from "./heap-used.ts";
 import { byLabel, byOwner } from "./indexers.ts";
 import { Mirror } from "./mirror.ts";
 import { Store } from "./store.ts";

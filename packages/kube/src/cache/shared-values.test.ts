@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isDeepStrictEqual } from "node:util";
-import { heapUsed } from "@fjord/base/testing";
 import fc from "fast-check";
+import { heapUsed } from "./heap-used.ts";
 import { SharedValues } from "./shared-values.ts";
 
 const text = fc.oneof(fc.string({ maxLength: 30 }), fc.constantFrom("a text that is met often", "another such text"));

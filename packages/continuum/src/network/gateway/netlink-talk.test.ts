@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { describe, it } from "node:test";
-import { heapUsed } from "@fjord/base/testing";
+import { heapUsed } from "@fjord/kube/testing";
 import { NetlinkReader } from "../netlink-message.ts";
 import { NetlinkTalk } from "./netlink-talk.ts";
 
