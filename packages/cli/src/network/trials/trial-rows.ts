@@ -40,13 +40,15 @@ export interface RowMeans {
   readonly signal: AbortSignal;
 }
 
-/** Every pair, in both directions: this site with each peer, and guests at two peers that this site has introduced to each other. */
+/** Every pair, in both directions: this site with each peer, and guests at two peers that this site has introduced to each other. Rejects when `signal` aborts. */
 export async function trialRows(plans: readonly AddressPlan[], means: RowMeans): Promise<TrialRow[]> {
   const pairs = plans.flatMap((one) => plans.filter((other) => other !== one).map((other) => [one, other] as const));
   const rows = [
     ...(await Promise.all(plans.map((plan) => bothDirections(plan, means)))),
     ...(await Promise.all(pairs.map(([one, other]) => betweenProviders(one, other, means)))),
   ];
+  // A command that could not be run since nobody waits for it any more is no outcome.
+  means.signal.throwIfAborted();
   return rows.flat();
 }
 
