@@ -181,6 +181,13 @@ describe("fjord network status", () => {
     assert.equal(first[headers.indexOf("PATH")], "via wave");
   });
 
+  it("says where the own Site is why there are none", () => {
+    const self = { ...newObject(Site, { metadata: { name: "harbor" } }), status: { id, role: "Self" as const } };
+    assert.match(networkTable([[self], [], []], false, now), /Site harbor has no spec\.network.*kubectl patch site/);
+    const ready = { ...self, spec: { ...self.spec, network: {} } } as Site;
+    assert.match(networkTable([[ready], [], []], false, now), /`fjord peer SITE --link` asks for one/);
+  });
+
   it("shows what is not there yet", () => {
     const waiting = { ...plan, spec: { site: id, own: [{ range: "10.42.0.0/16" }], peer: [] } };
     waiting.status = { conditions: [ready("AwaitingPeer", "the peer has not told its ranges")] };

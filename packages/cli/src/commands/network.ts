@@ -5,6 +5,7 @@ import type { CommandContext } from "../command-line/command-context.ts";
 import { type ListFlags, type Listing, listOptions, showLists } from "../command-line/show-lists.ts";
 import { addCapture } from "../network/capture/capture-command.ts";
 import { addNetworkExplain } from "../network/explain.ts";
+import { withoutNetwork } from "../network/link-waits.ts";
 import { plansWith } from "../network/plans-with.ts";
 import { addRotateKey } from "../network/rotate-key.ts";
 import { addNetworkTest } from "../network/trials/trials-command.ts";
@@ -63,7 +64,7 @@ function endpoint(link: Link | undefined, sites: Lists[0]): string {
 /** A line for each range of a peer; what is of the link stands in the first. */
 export function networkTable([sites, plans, links]: Lists, wide: boolean, now: number): string {
   if (plans.length === 0)
-    return "there are no links: `fjord peer SITE --link` asks for one, where both sites have spec.network in their Site; where one was asked for, the agent's log says what is in its way\n";
+    return `there are no links: ${withoutNetwork(sites) ?? "`fjord peer SITE --link` asks for one, where both sites have spec.network in their Site; where one was asked for, the agent's log says what is in its way"}\n`;
   const rows = plans.flatMap(({ spec, status }) => {
     const plan = getCondition(status?.conditions, "Ready");
     const link = links.find((each) => each.spec.site === spec.site);

@@ -1,5 +1,14 @@
-import { newObject, Peering, Site } from "@fjord/api";
-import { getCondition, ifNotFound, isAlreadyExists, isBeingDeleted, type KubeClient } from "@fjord/kube";
+import { AddressPlan, newObject, Peering, Site } from "@fjord/api";
+import { sleep } from "@fjord/base";
+import {
+  getCondition,
+  ifNotFound,
+  isAlreadyExists,
+  isBeingDeleted,
+  isForbidden,
+  type KubeClient,
+  Node,
+} from "@fjord/kube";
 import type { Command } from "commander";
 import { afterRemoval, type RemovalOptions } from "../command-line/after-removal.ts";
 import { checkedName } from "../command-line/checked-names.ts";
@@ -22,6 +31,7 @@ import {
   UnknownSite,
   WishWithdrawn,
 } from "../errors.ts";
+import { type LinkFacts, linkWaits, withoutNetwork } from "../network/link-waits.ts";
 import { isToken, pairBy } from "../pairing.ts";
 import { tellOfSilence } from "../place/agent-silence.ts";
 import { silenceOfSite } from "../place/known-places.ts";
@@ -115,6 +125,41 @@ async function peer(target: string, flags: PeerFlags, context: CommandContext): 
     if (limit !== undefined) context.warn(`${site} limits what it gives: ${limit}\n`);
     print(`peered with ${site}: node ${peering.spec.virtualNode.name ?? name}\n`);
   }
+  if (peering.spec.link) await tellOfLink(client, site, flags.wait ? LINK_MS : 0, context);
+}
+
+/** So long what a peer has told of its network may take to be in a plan. */
+const LINK_MS = 5_000;
+const LOOK_AGAIN_MS = 250;
+
+/** A peering is ready without its link, and whoever asked for that may not know what it waits for. */
+async function tellOfLink(
+  client: KubeClient,
+  site: string,
+  forMs: number,
+  { clock, signal, warn }: CommandContext,
+): Promise<void> {
+  for (const until = clock.now() + forMs; ; await sleep(clock, LOOK_AGAIN_MS, signal)) {
+    signal.throwIfAborted();
+    const facts = await linkFacts(client, signal).catch((error: unknown) => {
+      if (isForbidden(error)) return undefined;
+      throw error;
+    });
+    const waits = facts && linkWaits(site, facts);
+    if (facts === undefined || waits === undefined) return;
+    if (clock.now() < until && withoutNetwork(facts.sites) === undefined) continue;
+    return warn(`the link waits: ${waits}\n`);
+  }
+}
+
+async function linkFacts(client: KubeClient, signal: AbortSignal): Promise<LinkFacts> {
+  const [sites, plans, nodes] = await Promise.all([
+    client.list(Site, { signal }),
+    client.list(AddressPlan, { signal }),
+    client.list(Node, { signal, omitManagedFields: true }),
+  ]);
+  const ranges = nodes.items.flatMap(({ spec }) => spec?.podCIDRs ?? []);
+  return { sites: sites.items, plans: plans.items, ranges };
 }
 
 interface Waiting extends Omit<RemovalOptions<Peering>, "what"> {

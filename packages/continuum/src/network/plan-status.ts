@@ -7,9 +7,15 @@ const messages: Readonly<Record<ReturnType<typeof planReason>, string>> = {
   NamesKnown: "",
   RangesUnknown:
     "no Node tells a range of pods that peers take, of /10 or less (IPv6: /40), and neither loopback, link-local nor multicast: say it in spec.network.podRanges of the own Site",
-  AwaitingPeer: "the peer has not told its ranges, or what it calls those of this site",
+  AwaitingPeer: "the peer has not told what it calls the ranges of this site",
   PoolExhausted: "spec.network.names of the own Site has no range left that is large enough",
 };
+
+const UNTOLD = "the peer has not told its ranges: it does not answer, or has no spec.network in its own Site there";
+
+function messageOf(reason: ReturnType<typeof planReason>, { peer }: AddressPlan["spec"]): string {
+  return reason === "AwaitingPeer" && peer.length === 0 ? UNTOLD : messages[reason];
+}
 
 /** `holder` is who else has the peer's key, where somebody has. */
 export function planStatus(plan: AddressPlan, now: number, holder?: string): StatusOf<typeof AddressPlan> {
@@ -21,7 +27,7 @@ export function planStatus(plan: AddressPlan, now: number, holder?: string): Sta
       type: "Ready",
       status: reason === "NamesKnown" ? "True" : "False",
       reason,
-      message: reason === "KeyTaken" ? `the peer says that it has the key of ${holder}` : messages[reason],
+      message: reason === "KeyTaken" ? `the peer says that it has the key of ${holder}` : messageOf(reason, plan.spec),
       ...(generation !== undefined && { observedGeneration: generation }),
     },
     now,

@@ -1,5 +1,5 @@
 import { requestProof } from "@fjord/agent/proven-user";
-import { AddressPlan, AGENT_NAMESPACE, Link, Site } from "@fjord/api";
+import { AddressPlan, AGENT_NAMESPACE, Link, Peering, Site } from "@fjord/api";
 import { sleep } from "@fjord/base";
 import { CAPTURE_PROTOCOLS, type CapturedPacket, type CaptureRequest } from "@fjord/continuum/network-capture";
 import { isForbidden, type KubeClient, Pod } from "@fjord/kube";
@@ -11,6 +11,7 @@ import { didYouMean } from "../../command-line/suggestion.ts";
 import { CaptureRefused, InvalidValue, NoLink, NoProof, NoSuchThing, ThisSite } from "../../errors.ts";
 import { idOf } from "../../place/known-places.ts";
 import { type NamedText, podText } from "../end-text.ts";
+import { whyNoLink } from "../link-waits.ts";
 import { namedObject } from "../named-object.ts";
 import { captureLimits, type FilterFlags, podHosts } from "./capture-filter.ts";
 import { type CaptureOutput, fileOutput, lineOutput, pipeOutput } from "./capture-output.ts";
@@ -89,10 +90,11 @@ async function linkedSite(client: KubeClient, name: string, signal: AbortSignal)
     const names = sites.map(({ metadata }) => metadata.name ?? "");
     throw new NoSuchThing({ what: "site", name, hint: didYouMean(name, names) });
   }
-  const plan = (await listOrExplain(client, AddressPlan, signal)).find(({ spec }) => spec.site === id);
-  const reason =
-    plan?.spec.carrier === "Proxy" ? "their agents carry connections, and no packets" : "nobody has asked for one";
-  throw new NoLink({ site: name, reason });
+  const [plans, peerings] = await Promise.all([
+    listOrExplain(client, AddressPlan, signal),
+    listOrExplain(client, Peering, signal),
+  ]);
+  throw new NoLink({ site: name, reason: whyNoLink(site, { sites, plans, peerings }) });
 }
 
 /** Addresses that are meant by namespace and pod; undefined where none is named. */
