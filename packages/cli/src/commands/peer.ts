@@ -15,6 +15,7 @@ import { checkedName } from "../command-line/checked-names.ts";
 import { type ClusterFlags, clusterOptions, connect } from "../command-line/cluster-options.ts";
 import type { CommandContext } from "../command-line/command-context.ts";
 import { parseDuration } from "../command-line/durations.ts";
+import { exclusiveFlag } from "../command-line/exclusive-flag.ts";
 import { listOrExplain } from "../command-line/list-or-explain.ts";
 import { amountsText, type Changes, type ResourceFlags, resourcesOf, withChanges } from "../command-line/resources.ts";
 import { didYouMean } from "../command-line/suggestion.ts";
@@ -80,6 +81,7 @@ export function addPeer(program: Command, context: CommandContext): void {
     .option("--no-wait", "return without waiting for the virtual node")
     .option("--timeout <duration>", "how long to wait", "60s")
     .action((target: string, flags: PeerFlags) => peer(target, flags, context));
+  for (const name of ["link", "renew"]) exclusiveFlag(command, name);
 }
 
 async function peer(target: string, flags: PeerFlags, context: CommandContext): Promise<void> {
