@@ -62,7 +62,7 @@ async function explain(from: string, to: string, flags: ExplainFlags, context: C
       ? meantByGuest(network.links, sources.ends[0]?.address ?? "", texts.to.address)
       : undefined;
   const meant = word === undefined ? texts.to : ({ ...texts.to, address: word.address } as typeof texts.to);
-  const found = await pathEnds(network, meant, namespace, signal);
+  const found = await pathEnds(network, meant, namespace, signal, sources.ends[0]);
   const targets =
     word === undefined
       ? found

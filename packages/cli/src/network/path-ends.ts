@@ -1,3 +1,4 @@
+import { EXPORTED_ANNOTATION } from "@fjord/api";
 import { calledHere, meantThere, type PathEnd, siteOfAddress } from "@fjord/continuum/network-path";
 import { EndpointSlice, type KubeClient, Pod, Service } from "@fjord/kube";
 import { didYouMean } from "../command-line/suggestion.ts";
@@ -23,20 +24,22 @@ export interface PathEnds {
   };
 }
 
+/** `from`: who would go there; a Service may lead guests elsewhere than pods at home. */
 export async function pathEnds(
   network: SiteNetwork,
   text: EndText,
   namespace: string,
   signal: AbortSignal,
+  from?: PathEnd,
 ): Promise<PathEnds> {
   const { client } = network;
   switch (text.kind) {
     case "Pod":
       return { ends: [podEnd(network, await namedObject(client, Pod, text, namespace, signal))] };
     case "Service":
-      return await serviceEnds(network, await namedObject(client, Service, text, namespace, signal), signal);
+      return await serviceEnds(network, await namedObject(client, Service, text, namespace, signal), signal, from);
     case "Address":
-      return await addressEnds(network, text, signal);
+      return await addressEnds(network, text, signal, from);
   }
 }
 
@@ -67,16 +70,20 @@ function podEnd(network: SiteNetwork, pod: Pod): PathEnd {
   return { title, site: site && idOf(site), address, pod };
 }
 
-async function serviceEnds(network: SiteNetwork, service: Service, signal: AbortSignal): Promise<PathEnds> {
+async function serviceEnds(
+  network: SiteNetwork,
+  service: Service,
+  signal: AbortSignal,
+  from: PathEnd | undefined,
+): Promise<PathEnds> {
   const { name = "", namespace = "" } = service.metadata;
   const { items: slices } = await network.client.list(EndpointSlice, {
     namespace,
     labelSelector: `kubernetes.io/service-name=${name}`,
     signal,
   });
-  const addresses = slices.flatMap(({ endpoints }) =>
-    (endpoints ?? []).filter(({ conditions }) => conditions?.ready !== false).flatMap((each) => each.addresses),
-  );
+  const isGuest = from?.site !== undefined && from.site !== network.id;
+  const addresses = slices.flatMap((slice) => (isGuest && exportedAddress(slice)) || readyIn(slice));
   const { items: pods } = await network.client.list(Pod, { namespace, signal, omitManagedFields: true });
   const ends = [...new Set(addresses)].map((address): PathEnd => {
     const pod = pods.find(({ status }) => (status?.podIPs ?? [{ ip: status?.podIP }]).some(({ ip }) => ip === address));
@@ -89,10 +96,21 @@ async function serviceEnds(network: SiteNetwork, service: Service, signal: Abort
   return { ends, service: { title, address, isForOutside: isForOutside(service), leftOut } };
 }
 
+function readyIn({ endpoints }: EndpointSlice): readonly string[] {
+  return (endpoints ?? []).filter(({ conditions }) => conditions?.ready !== false).flatMap((each) => each.addresses);
+}
+
+/** Where guests elsewhere are led of what this site exports to itself: to what stands for it on links. */
+function exportedAddress(slice: EndpointSlice): readonly string[] | undefined {
+  const text = slice.metadata.annotations?.[EXPORTED_ANNOTATION];
+  return text === undefined ? undefined : [text.replace(/:\d+$/, "").replace(/^\[(.*)\]$/, "$1")];
+}
+
 async function addressEnds(
   network: SiteNetwork,
   { address, site }: Extract<EndText, { kind: "Address" }>,
   signal: AbortSignal,
+  from: PathEnd | undefined,
 ): Promise<PathEnds> {
   const title = site === undefined ? address : `${address} of ${site}`;
   const there = site === undefined ? { called: address } : calledBy(network, address, site);
@@ -101,7 +119,7 @@ async function addressEnds(
   const { called } = there;
   const { items: services } = await network.client.list(Service, { signal, omitManagedFields: true });
   const service = services.find(({ spec }) => (spec?.clusterIPs ?? [spec?.clusterIP]).includes(called));
-  if (service !== undefined) return await serviceEnds(network, service, signal);
+  if (service !== undefined) return await serviceEnds(network, service, signal, from);
   const pod = await podOfAddress(network.client, called, signal);
   if (pod !== undefined) return { ends: [{ ...podEnd(network, pod), address: called }] };
   const owner = siteOfAddress(called, network);

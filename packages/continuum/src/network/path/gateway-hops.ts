@@ -78,7 +78,7 @@ export function adviceFor({ view, link, site, end, real, otherCalled }: Side): s
 }
 
 /** Whether an address, as it is called at a site, stands for an export of either. */
-function isExported(plans: readonly AddressPlan[], peer: string, address: string): boolean {
+export function isExported(plans: readonly AddressPlan[], peer: string, address: string): boolean {
   const plan = plans.find(({ spec }) => spec.site === peer)?.spec;
   const real = parseAddress((plan && meantThere(plan, address)) ?? address);
   return real !== undefined && contains(EXPORT_RANGES[real.family], real);

@@ -442,6 +442,46 @@ describe("the way of a packet between guests at two providers, as their consumer
   });
 });
 
+describe("what is exported, for a guest elsewhere", () => {
+  const exported = { range: "252.0.0.0/20", called: "240.77.0.0/20" };
+  const withExports = (site: AddressPlan, side: "own" | "peer"): AddressPlan => ({
+    ...site,
+    spec: { ...site.spec, [side]: [...site.spec[side], exported] },
+  });
+  const end = (site: string, address: string): PathEnd => ({ title: address, site, address });
+
+  it("by the site where it runs, or another one, is not there, and it says what would be", () => {
+    const plans = [
+      ...harbor.plans.map((each) => withExports(each, "peer")),
+      plan(REEF, "241.8.0.0/16", "240.1.0.0/16"),
+    ];
+    const here = view(HARBOR, { plans, links: harbor.links });
+    for (const guest of [data, { ...data, site: REEF, address: "240.1.3.9" }]) {
+      const path = packetPath(here, undefined, guest, end(WAVE, "240.77.0.7"));
+      assert.match(drop(path) ?? "", /network: 240\.77\.0\.7 stands for an export of wave to harbor/);
+      assert.match(path.advice.join(), /an Export there, which names that site/);
+    }
+    assert.doesNotMatch(drop(packetPath(here, undefined, web, end(WAVE, "240.77.0.7"))) ?? "", /of wave to harbor/);
+  });
+
+  it("by its home is reached over the link", () => {
+    const plans = harbor.plans.map((each) => withExports(each, "own"));
+    const groups = [{ name: "fjord.dev/exports", local: ["252.0.0.7"], remote: ["240.0.3.9"] }];
+    const links = harbor.links.map((each) => ({ ...each, spec: { ...each.spec, groups } }));
+    const entry = { name: "db", addresses: ["252.0.0.7"], ports: [] };
+    const spec = { sites: ["harbor"], host: { address: "192.168.7.20", ports: [{ port: 5432 }] } } as never;
+    const object = { ...newObject(Export, { metadata: { name: "db" }, spec }), status: { entries: [entry] } };
+    const path = packetPath(
+      view(HARBOR, { plans, links, exports: [object] }),
+      undefined,
+      data,
+      end(HARBOR, "252.0.0.7"),
+    );
+    assert.equal(drop(path), undefined);
+    assert.match(path.hops.at(-1)?.what ?? "", /stands for db/);
+  });
+});
+
 describe("a guest that uses a word of its home's", () => {
   const home = link(HARBOR, ["10.42.3.9"], ["241.9.0.0/16"]);
   const guests = { addresses: ["10.42.3.9"], names: [{ range: "241.9.0.0/16", called: "10.77.0.0/16" }] };

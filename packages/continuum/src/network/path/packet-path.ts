@@ -3,7 +3,7 @@ import { planReason } from "../address-plan.ts";
 import { MACHINE_ADDRESSES } from "../link-address.ts";
 import { calledThere, meantThere } from "../translate.ts";
 import { exportHop } from "./export-hop.ts";
-import { adviceFor, type BareHop, linkHop, permission, renamed, type Side } from "./gateway-hops.ts";
+import { adviceFor, type BareHop, isExported, linkHop, permission, renamed, type Side } from "./gateway-hops.ts";
 import { isMachine, withHomeWord } from "./home-word.ts";
 import { meetingPath } from "./meeting-path.ts";
 import { hopWithoutLink, LINK_ADVICE } from "./no-link.ts";
@@ -34,6 +34,11 @@ export function packetPath(here: SiteView, there: SiteView | undefined, from: Pa
     const stray = from.site === undefined ? from : to;
     const what = `${stray.address} is no address of a site that has a link with this one: no link carries it`;
     return answer([sends, { site: here.name, at: "network", what, ...packet, verdict: "Unknown" }]);
+  }
+  if (from.site !== here.id && isExported(here.plans, to.site, to.address) && to.site !== here.id) {
+    const site = nameOf(here, to.site);
+    const what = `${to.address} stands for an export of ${site} to ${here.name}: pods that run at ${here.name} reach it, and nobody does at ${nameOf(here, from.site)}, where it has no such address`;
+    return dropped({ ...siteOf(here, from), at: "network", what }, HOME_ONLY_ADVICE);
   }
   if (from.site === to.site) return answer([sends, ...stays(here, from, to, askedOf(here, there))]);
   const sites = [from.site, to.site];
@@ -71,6 +76,9 @@ export function packetPath(here: SiteView, there: SiteView | undefined, from: Pa
   }
   return across(here, there, plan, from, to, answer);
 }
+
+const HOME_ONLY_ADVICE =
+  "guests reach what their home exports itself: let an Export there, which names that site, have it, where its gateway reaches it; or keep pods that need it at home (condition ReachedByGuests of the Import)";
 
 /** A machine of this site goes out by the address that stands for all of them; nobody reaches one. Undefined where neither end is such a one. */
 function machinePath(
