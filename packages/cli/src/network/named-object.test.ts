@@ -6,7 +6,7 @@ import { podText } from "./end-text.ts";
 import { namedObject } from "./named-object.ts";
 import { pathEnds } from "./path-ends.ts";
 import type { SiteNetwork } from "./site-network.ts";
-import { outsiderOf } from "./trials/trials-command.ts";
+import { outsiderOf } from "./trials/outsider.ts";
 
 const signal = new AbortController().signal;
 const refused = () =>
@@ -61,14 +61,16 @@ test("a pod that an option names is the one of its own words, and else of the na
 });
 
 test("an outsider that is not there, or does not run, is an error before anything is tried", async () => {
-  const ask = (text: string) => outsiderOf(client, podText("--outsider", text), signal);
+  const places = { sites: [], virtualNodes: [], contracts: [], peerings: [] };
+  const network = { id: "own", name: "harbor", nameOf: () => undefined, places, plans: [], links: [] };
+  const ask = (text: string) => outsiderOf(client, podText("--outsider", text), network, signal);
   await assert.rejects(ask("shop/nope"), { code: "CLI_NO_SUCH_THING" });
   await assert.rejects(
     ask("shop/db-0"),
     /--outsider cannot be shop\/db-0: it is Pending, and no command can be run in it/,
   );
   const running = { ...client, get: async () => ({ ...named("db-0", "shop"), status: { phase: "Running" } }) };
-  assert.deepEqual(await outsiderOf(running as never, podText("--outsider", "shop/db-0"), signal), {
+  assert.deepEqual(await outsiderOf(running as never, podText("--outsider", "shop/db-0"), network, signal), {
     namespace: "shop",
     pod: "db-0",
   });

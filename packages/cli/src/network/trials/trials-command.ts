@@ -1,5 +1,5 @@
 import { sleep } from "@fjord/base";
-import { type KubeClient, Pod } from "@fjord/kube";
+import type { KubeClient } from "@fjord/kube";
 import type { Command } from "commander";
 import { type ClusterFlags, clusterOptions, connect } from "../../command-line/cluster-options.ts";
 import type { CommandContext } from "../../command-line/command-context.ts";
@@ -7,15 +7,15 @@ import { parseDuration } from "../../command-line/durations.ts";
 import { InvalidValue } from "../../errors.ts";
 import { colourTable } from "../../output/colour.ts";
 import { formatValue, type Output, outputOption } from "../../output/format.ts";
-import { type NamedText, podText } from "../end-text.ts";
-import { namedObject } from "../named-object.ts";
+import { podText } from "../end-text.ts";
 import { withOwnPods } from "../own-pods/own-pods.ts";
 import { type PeersFlags, peerClients, peersOptions } from "../peer-options.ts";
 import { plansWith } from "../plans-with.ts";
 import { type SiteNetwork, siteNetwork } from "../site-network.ts";
+import { outsiderOf } from "./outsider.ts";
 import { matrix } from "./trial-matrix.ts";
 import { type RowMeans, trialRows } from "./trial-rows.ts";
-import { type Asker, COLUMNS, type TrialRow } from "./trials.ts";
+import { COLUMNS, type TrialRow } from "./trials.ts";
 
 interface TestFlags extends ClusterFlags, PeersFlags {
   readonly outsider?: string;
@@ -61,7 +61,7 @@ async function test(sites: readonly string[], flags: TestFlags, context: Command
   await using peers = await peerClients(flags, context);
   const others = await Promise.all(peers.clients.map((peer) => siteNetwork(peer, signal)));
   const plans = plansOf(sites, network);
-  const outsider = named && (await outsiderOf(client, named, signal));
+  const outsider = named && (await outsiderOf(client, named, { ...network, plans }, signal));
   const run: RowMeans["run"] = async ({ namespace, pod }, script) =>
     (await client.exec({ name: pod, namespace }, { command: ["sh", "-c", script], signal })).exitCode;
   const means = { client, network, run, signal, others, ...(outsider && { outsider }) };
@@ -113,17 +113,4 @@ async function settledRows(
 
 function hasFailed({ outcomes }: TrialRow): boolean {
   return COLUMNS.some((column) => outcomes[column].result === "Failed");
-}
-
-/** A pod that can be told to ask: one that is not there would be refused nothing. */
-export async function outsiderOf(client: KubeClient, named: NamedText, signal: AbortSignal): Promise<Asker> {
-  const { metadata, status } = await namedObject(client, Pod, named, client.namespace, signal);
-  const { name: pod = "", namespace = "" } = metadata;
-  if (status?.phase !== "Running")
-    throw new InvalidValue({
-      option: "--outsider",
-      value: `${namespace}/${pod}`,
-      reason: `it is ${status?.phase ?? "Unknown"}, and no command can be run in it: name a pod that runs`,
-    });
-  return { namespace, pod };
 }

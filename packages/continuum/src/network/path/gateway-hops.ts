@@ -135,7 +135,8 @@ function laneText(link: Link | undefined): string {
   return `, by its ports on lane ${lanes.map(({ lane, node }) => `${lane} (node ${node})`).join(" or ")}`;
 }
 
-function inRange(text: string, address: string): boolean {
+/** Whether an address is `text`, or in the range that that is. */
+export function inRange(text: string, address: string): boolean {
   const [range, found] = [parseRange(text), parseRange(address)];
   return range !== undefined && found !== undefined && contains(range, found);
 }

@@ -2,6 +2,7 @@ export { LINK_SECRET, replaceLinkKey } from "../link-key.ts";
 export { isSaidSilent } from "../link-status.ts";
 export { calledByOther, calledHere, calledThere, meantThere } from "../translate.ts";
 export { fabricFaults } from "./fabric-faults.ts";
+export { inRange } from "./gateway-hops.ts";
 export { meantByGuest } from "./home-word.ts";
 export { packetPath } from "./packet-path.ts";
 export type { Hop, PacketPath, PathEnd, SiteView } from "./path.ts";
