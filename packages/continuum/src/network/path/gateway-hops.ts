@@ -65,16 +65,34 @@ export function permission(side: Side, other: Side): BareHop {
   return { ...hop, what, rule, verdict: "Dropped" };
 }
 
-export function adviceFor({ view, link, site, end, real, otherCalled }: Side): string[] {
+/** What would have the two in one group: what offloading a namespace does, which is for its own pods alone. */
+export function adviceFor(side: Side, other: Side): string[] {
+  const { view, link, site, end, real, otherCalled } = side;
   if (view === undefined || link === undefined) return ["`fjord network status` shows links and what they wait for"];
   const isExport = [real, otherCalled].some((address) => isExported(view.plans, link.spec.site, address));
   if (isExport)
     return [
       "what is exported needs an Export at the site that has it, which names the other, and an Import in the pod's namespace",
     ];
-  const namespace = end.pod?.metadata.namespace;
-  const which = namespace === undefined ? "the namespace of both" : `namespace ${namespace}`;
-  return [`offload ${which} (\`fjord offload\`), so that its pods at both sites are in one group of ${site}`];
+  const nobody = [side, other].find((each) => each.view !== undefined && !each.pod && !each.end.pod);
+  if (nobody !== undefined)
+    return [
+      `no pod of ${nobody.site} has ${nobody.real}: \`kubectl get pods -A -o wide\` there shows which addresses pods have`,
+    ];
+  const [namespace, otherNamespace] = [end.pod?.metadata.namespace, other.end.pod?.metadata.namespace];
+  if (namespace === undefined || otherNamespace === undefined) {
+    const [known, foreign] = namespace === undefined ? [other, side] : [side, other];
+    return [
+      `no pod of a namespace that the two share is known as ${foreign.end.address}: pods meet within their namespace, and what ${foreign.site} has besides is reached by an Export there that names ${known.site}, and an Import in the pod's namespace`,
+    ];
+  }
+  if (namespace !== otherNamespace)
+    return [
+      `namespaces ${namespace} and ${otherNamespace} are never in one group, offloaded or not: have both pods in one namespace, or let an Export have the Service of the one that is asked, and an Import in the other's namespace`,
+    ];
+  return [
+    `offload namespace ${namespace} (\`fjord offload\`), so that its pods at both sites are in one group of ${site}`,
+  ];
 }
 
 /** Whether an address, as it is called at a site, stands for an export of either. */

@@ -53,13 +53,13 @@ export function meetingPath(
     pass({ site: from.name, at: "gateway", what, verdict: "Dropped" });
     return end();
   }
-  if (!pass(permission(sender, receiver), ...adviceFor(sender))) return end();
+  if (!pass(permission(sender, receiver), ...adviceFor(sender, receiver))) return end();
   packet = { ...packet, source: receiver.otherCalled };
   pass(renamed(sender.site, "source", sender.real, receiver.otherCalled, namesAt(to, from)));
   if (!pass(linkBetween(sender, receiver))) return end();
   packet = { ...packet, destination: receiver.real };
   pass(renamed(receiver.site, "destination", sender.otherCalled, receiver.real, namesAt(from, to)));
-  if (!pass(permission(receiver, sender), ...adviceFor(receiver))) return end();
+  if (!pass(permission(receiver, sender), ...adviceFor(receiver, sender))) return end();
   pass({ site: to.name, at: "pod", what: `receives, and answers ${packet.source}`, verdict: "Passes" });
   return end();
 }

@@ -442,6 +442,33 @@ describe("the way of a packet between guests at two providers, as their consumer
   });
 });
 
+describe("what to do about a pod that is in no group", () => {
+  const advice = (from: PathEnd, to: PathEnd, there?: SiteView) => packetPath(harbor, there, from, to).advice.join();
+  const other = (end: PathEnd, namespace: string, address: string): PathEnd => {
+    const found = { ...pod("x"), metadata: { name: "x", namespace } } as Pod;
+    return { ...end, title: `pod ${namespace}/x`, address, pod: found };
+  };
+  const bare = ({ site }: PathEnd, address: string): PathEnd => ({ title: address, site, address });
+
+  it("is to offload its namespace, where both are of one", () => {
+    assert.match(advice(other(web, "bank", "10.42.0.8"), other(data, "bank", "240.0.3.8")), /offload namespace bank/);
+  });
+
+  it("is an Export where they are of two, or the other is no pod of this site's", () => {
+    const two = advice(other(web, "bank", "10.42.0.8"), data);
+    assert.match(two, /^namespaces bank and shop are never in one group.*Export.*Import/);
+    const foreign = advice(web, bare(data, "240.0.3.77"));
+    assert.match(foreign, /no pod of a namespace that the two share is known as 240\.0\.3\.77.*Export there/);
+    for (const text of [two, foreign]) assert.doesNotMatch(text, /offload namespace|fjord offload/);
+  });
+
+  it("is to look for its address, where no pod has it", () => {
+    for (const text of [advice(bare(web, "10.42.0.99"), data), advice(data, bare(web, "10.42.0.99"), wave)])
+      assert.match(text, /^no pod of harbor has 10\.42\.0\.99: `kubectl get pods -A -o wide`/);
+    assert.match(advice(web, bare(data, "240.0.3.77"), wave), /^no pod of wave has 10\.42\.3\.77/);
+  });
+});
+
 describe("what is exported, for a guest elsewhere", () => {
   const exported = { range: "252.0.0.0/20", called: "240.77.0.0/20" };
   const withExports = (site: AddressPlan, side: "own" | "peer"): AddressPlan => ({

@@ -189,7 +189,7 @@ function across(
       ? twinPolicyHop(direction, side.site, sideHere(here, others, own))
       : policyHop(direction, side);
   if (!pass(policyOf("Egress", sender), "let a NetworkPolicy of its namespace allow it")) return end();
-  if (!pass(permission(sender, receiver), ...adviceFor(sender))) return end();
+  if (!pass(permission(sender, receiver), ...adviceFor(sender, receiver))) return end();
   packet = { ...packet, source: receiver.otherCalled };
   pass(renamed(sender.site, "source", sender.real, receiver.otherCalled, isOutward ? plan.spec.own : plan.spec.peer));
   if (
@@ -209,7 +209,7 @@ function across(
       isOutward ? plan.spec.peer : plan.spec.own,
     ),
   );
-  if (!pass(permission(receiver, sender), ...adviceFor(receiver))) return end();
+  if (!pass(permission(receiver, sender), ...adviceFor(receiver, sender))) return end();
   const led = exportHop(receiver.site, receiver.view?.exports, receiver.real);
   if (led !== undefined) {
     pass(led, `an Export at ${receiver.site} that names ${sender.site} lets it pass`);
