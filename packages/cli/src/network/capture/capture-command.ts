@@ -1,14 +1,13 @@
-import { requestProof } from "@fjord/agent/proven-user";
 import { AddressPlan, AGENT_NAMESPACE, Link, Peering, Site } from "@fjord/api";
 import { sleep } from "@fjord/base";
 import { CAPTURE_PROTOCOLS, type CapturedPacket, type CaptureRequest } from "@fjord/continuum/network-capture";
-import { isForbidden, type KubeClient, Pod } from "@fjord/kube";
+import { type KubeClient, Pod } from "@fjord/kube";
 import { type Command, Option } from "commander";
 import { type ClusterFlags, clusterOptions, connect } from "../../command-line/cluster-options.ts";
 import type { CommandContext } from "../../command-line/command-context.ts";
 import { listOrExplain } from "../../command-line/list-or-explain.ts";
 import { didYouMean } from "../../command-line/suggestion.ts";
-import { CaptureRefused, InvalidValue, NoLink, NoProof, NoSuchThing, ThisSite } from "../../errors.ts";
+import { CaptureRefused, InvalidValue, NoLink, NoSuchThing, ThisSite } from "../../errors.ts";
 import { idOf } from "../../place/known-places.ts";
 import { type NamedText, podText } from "../end-text.ts";
 import { whyNoLink } from "../link-waits.ts";
@@ -16,6 +15,7 @@ import { namedObject } from "../named-object.ts";
 import { captureLimits, type FilterFlags, podHosts } from "./capture-filter.ts";
 import { type CaptureOutput, fileOutput, lineOutput, pipeOutput } from "./capture-output.ts";
 import { type Carrier, carriersOf, carryingNodes, GATEWAY_PORT, localCarrier } from "./carriers.ts";
+import { withProof } from "./proof.ts";
 import { readCapture } from "./read-capture.ts";
 
 interface CaptureFlags extends ClusterFlags, FilterFlags {
@@ -175,8 +175,10 @@ class Run {
   /** Until none of those that carry the link now does so any more. Whether any did. */
   async #round(request: CaptureRequest, over: AbortSignal, isAgain: boolean): Promise<boolean> {
     const carriers = await this.#carriers(over);
-    const code = await this.#proof(over);
-    const ends = await Promise.allSettled(carriers.map((carrier) => this.#from(carrier, code, request, over)));
+    const { note } = this.#context;
+    const ends = await withProof({ client: this.#client, signal: over, note }, (code) =>
+      Promise.allSettled(carriers.map((carrier) => this.#from(carrier, code, request, over))),
+    );
     const failed = ends.flatMap((end) => (end.status === "rejected" ? [end.reason] : []));
     if (over.aborted) return true;
     const fatal = failed.find((error) => !isPassing(error)) ?? (failed.length === ends.length && !isAgain && failed[0]);
@@ -194,12 +196,6 @@ class Run {
     const own = sites.find(({ status }) => status?.role === "Self");
     const nodes = carryingNodes(own ?? {}, link);
     return await carriersOf(nodes, { client: this.#client, namespace: flags.agentNamespace, signal });
-  }
-
-  async #proof(signal: AbortSignal): Promise<string> {
-    return await requestProof(this.#client, "network-capture", signal).catch((error: unknown) => {
-      throw isForbidden(error) ? new NoProof({}, { cause: error }) : error;
-    });
   }
 
   async #from({ title, way }: Carrier, code: string, request: CaptureRequest, signal: AbortSignal): Promise<void> {
