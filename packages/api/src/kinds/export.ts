@@ -82,6 +82,8 @@ export const Export = defineKind({
           Exported: "They are, as soon as they have a link.",
           SomeLeftOut:
             "Most are; there are more Services than can be told, and the message says how many are left out.",
+          SomeSitesUnknown: "Those that this site knows are; the message says which names are no Site's here.",
+          SitesUnknown: "No Site here is called as any that it names: nobody is told.",
           NothingMatches: "No Service that could be exported matches.",
           AddressRefused: "An address of that sort cannot be exported; the message says why.",
           RangeExhausted: "There are more exports than addresses for them.",

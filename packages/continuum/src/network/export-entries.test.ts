@@ -53,6 +53,23 @@ describe("what is exported", () => {
     assert.match(refused?.status?.conditions?.[0]?.message ?? "", /^127\.0\.0\.1: .*; this site knows no site reef$/);
   });
 
+  it("is not ready where nobody is called as any of the sites, and its reason tells of some", () => {
+    const readyOf = (...sites: string[]) => {
+      const { status, reason } = said(hostOf("db", "192.168.7.20", sites))[0]?.status?.conditions?.[0] ?? {};
+      return `${status} ${reason}`;
+    };
+    assert.deepEqual(
+      [readyOf("wave"), readyOf("wave", "wvae"), readyOf("wvae", "reef")],
+      ["True Exported", "True SomeSitesUnknown", "False SitesUnknown"],
+    );
+    assert.equal(
+      addressesOf(said(hostOf("db", "192.168.7.20", ["reef"]))[0] as Export).length,
+      1,
+      "it may be met later",
+    );
+    assert.equal(said(hostOf("db", "127.0.0.1", ["reef"]))[0]?.status?.conditions?.[0]?.reason, "AddressRefused");
+  });
+
   it("has no address twice, however many there are", () => {
     const all = said(...Array.from({ length: 600 }, (_, at) => hostOf(`db-${at}`, "192.168.7.20")));
     assert.equal(new Set(all.flatMap(addressesOf)).size, 600);

@@ -79,6 +79,11 @@ export function exportStatuses(
   );
 }
 
+type Reason = NonNullable<ExportStatus["conditions"]>[number]["reason"];
+
+/** Where somebody is told of it. */
+const READY: readonly Reason[] = ["Exported", "SomeLeftOut", "SomeSitesUnknown"];
+
 /** What an Export asks for, before there are addresses for it. */
 interface Wish {
   readonly entries: readonly (Omit<ExportEntry, "addresses"> & { readonly families: readonly Family[] })[];
@@ -123,7 +128,10 @@ function withStrangers(wish: Wish, { spec }: Export, known: ReadonlySet<string>)
   const strangers = spec.sites.filter((name) => !known.has(name));
   if (strangers.length === 0) return wish;
   const told = `this site knows no site ${strangers.join(", ")}`;
-  return { ...wish, message: wish.message === "" ? told : `${wish.message}; ${told}` };
+  const message = wish.message === "" ? told : `${wish.message}; ${told}`;
+  if (!READY.includes(wish.reason)) return { ...wish, message };
+  if (strangers.length === spec.sites.length) return { ...wish, reason: "SitesUnknown", message };
+  return { ...wish, reason: wish.reason === "Exported" ? "SomeSitesUnknown" : wish.reason, message };
 }
 
 function exportStatus(object: Export, wish: Wish, taken: Set<string>, now: number): ExportStatus {
@@ -139,7 +147,7 @@ function exportStatus(object: Export, wish: Wish, taken: Set<string>, now: numbe
     object.status?.conditions,
     {
       type: "Ready",
-      status: reason === "Exported" || reason === "SomeLeftOut" ? "True" : "False",
+      status: READY.includes(reason) ? "True" : "False",
       reason,
       message: isWhole ? wish.message : "no address is left that could stand for it",
       ...(generation !== undefined && { observedGeneration: generation }),
@@ -148,8 +156,6 @@ function exportStatus(object: Export, wish: Wish, taken: Set<string>, now: numbe
   );
   return { entries, conditions };
 }
-
-type Reason = NonNullable<ExportStatus["conditions"]>[number]["reason"];
 
 /** Why an address cannot be exported: it would be the gateway itself, everybody, or another way than a host's. */
 function refusalOf(host: IpRange): string | undefined {
