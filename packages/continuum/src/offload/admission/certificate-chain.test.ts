@@ -57,6 +57,14 @@ describe("the certificates of admission", () => {
     assert.equal(await advanced(first, ["10.0.0.1"], START), first);
   });
 
+  it("are replaced at once where the clock was set back to before their time, and within minutes where it was set on", async () => {
+    const made = { current: await newPair(NAMES, START + 24 * 3_600_000) };
+    const { current } = await advanced(made, NAMES, START);
+    assert.ok(new X509Certificate(current.cert).validFromDate.getTime() <= START, "API servers believe it now");
+    // Who waits for a moment does not hear that it has come sooner by the clock.
+    assert.ok(lookAgainAfter(made, START + 24 * 3_600_000) <= 10 * 60_000);
+  });
+
   it("are kept in a Secret, and told from nonsense there", async () => {
     const current = await newPair(NAMES, START);
     const next = await newPair(NAMES, START);

@@ -23,6 +23,8 @@ export const LIFETIME_MS = 365 * 24 * 3_600_000;
 export const SETTLE_MS = 60_000;
 /** Clocks differ. */
 const BACKDATED_MS = 3_600_000;
+/** A device without a clock of its own learns long after its start what time it is, and no timer knows of that: what time it is, is looked at this often. */
+const LOOK_MS = 10 * 60_000;
 
 export async function newPair(names: readonly string[], now: number, lifetimeMs = LIFETIME_MS): Promise<ServingPair> {
   const key = await generateKey();
@@ -48,8 +50,10 @@ export async function advanced(
   const { current, next } = chain;
   const certificate = new X509Certificate(current.cert);
   const end = certificate.validToDate.getTime();
+  // One that was made while the clock was ahead is believed by nobody until that time comes.
+  const isGood = certificate.validFromDate.getTime() <= now && now < end;
   // Nobody can have been asked under a name that is new: nobody is disturbed.
-  if (end <= now || !covers(certificate, names)) return { current: await newPair(names, now), previous: current.cert };
+  if (!isGood || !covers(certificate, names)) return { current: await newPair(names, now), previous: current.cert };
   if (next !== undefined) {
     const made = new X509Certificate(next.cert).validFromDate.getTime() + BACKDATED_MS;
     return now - made < settleMs ? chain : { current: next, previous: current.cert };
@@ -63,8 +67,7 @@ export function lookAgainAfter({ current, next }: CertificateChain, now: number,
   if (next !== undefined) return settleMs;
   const { validToDate, validFromDate } = new X509Certificate(current.cert);
   const renewable = validToDate.getTime() - (validToDate.getTime() - validFromDate.getTime()) / 3;
-  // Timers hold no more than 24 days.
-  return Math.min(Math.max(renewable - now, 1_000), 24 * 3_600_000);
+  return Math.min(Math.max(renewable - now, 1_000), LOOK_MS);
 }
 
 function covers(certificate: X509Certificate, names: readonly string[]): boolean {
