@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, describe, it } from "node:test";
 import { Contract, newObject, Peering, Site, VirtualNode } from "@fjord/api";
-import { ClusterRole, getCondition, Namespace, Role, ServiceAccount } from "@fjord/kube";
+import { ClusterRole, getCondition, ifNotFound, Namespace, Role, RoleBinding, ServiceAccount } from "@fjord/kube";
 import { kubernetesSkip } from "@fjord/testbed/testing";
 import { look, TwoSites, until } from "./test-bed.ts";
 
@@ -51,6 +51,23 @@ describe("two sites that agree", { skip: kubernetesSkip() }, () => {
       const found = await look(sites.providerClient, ClusterRole, "fjord-tenant");
       return found !== undefined && found.metadata.uid !== role.metadata.uid;
     });
+  });
+
+  it("keep what a tenant may do in its own namespace, whoever deletes or changes it", async () => {
+    await sites.peer("entitled");
+    await sites.agreed("entitled");
+    const key = { name: "consumer", namespace: `fjord-tenant-${sites.consumer.id}` };
+    await until("the tenant is made", () => sites.provider.tenants.get(sites.consumer.id) !== undefined);
+    await sites.providerClient.delete(RoleBinding, key);
+    await until("it is bound again", async () => sites.providerClient.get(RoleBinding, key).catch(ifNotFound));
+    await sites.providerClient.patch(RoleBinding, key, "merge", { subjects: null });
+    await until("the binding is the tenant's again", async () => {
+      return (await sites.providerClient.get(RoleBinding, key)).subjects?.length === 1;
+    });
+    await sites.providerClient.delete(Role, key);
+    await until("there is the role again", async () => sites.providerClient.get(Role, key).catch(ifNotFound));
+    await sites.providerClient.patch(Role, key, "merge", { rules: [] });
+    await until("it has its rules again", async () => (await sites.providerClient.get(Role, key)).rules?.length === 1);
   });
 
   it("leave nothing behind when the Peering is deleted", async () => {

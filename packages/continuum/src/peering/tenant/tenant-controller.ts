@@ -1,4 +1,4 @@
-import { CONSUMER_LABEL, Site } from "@fjord/api";
+import { CONSUMER_LABEL, Site, TENANT_SERVICE_ACCOUNT } from "@fjord/api";
 import { describeError } from "@fjord/base";
 import {
   type Cache,
@@ -11,7 +11,10 @@ import {
   Namespace,
   type Request,
   type Result,
+  Role,
+  RoleBinding,
   type Runnable,
+  type Watch,
   watches,
 } from "@fjord/kube";
 import type { Home } from "../../home.ts";
@@ -19,7 +22,7 @@ import { homeController } from "../../home-controller.ts";
 import type { LiveContracts } from "../../live-contracts.ts";
 import type { SiteId } from "../../site-identity.ts";
 import type { Tenant, Tenants } from "../../tenants.ts";
-import { TENANT_CLUSTER_ROLE, TENANT_LABEL, tenantOf } from "./tenant-forge.ts";
+import { consumerOf, hasRights, TENANT_CLUSTER_ROLE, TENANT_LABEL, tenantOf } from "./tenant-forge.ts";
 import { makeClusterRole, makeTenant, removeTenant } from "./tenant-objects.ts";
 
 export interface TenantControllerOptions {
@@ -38,6 +41,8 @@ export class TenantController implements Tenants, Runnable {
   readonly #controller: Controller;
   /** Consumers whose objects are known to exist, with the uid of their namespace. */
   readonly #made = new Map<SiteId, string>();
+  /** Those of them of whose rights somebody has taken something away. */
+  readonly #deprived = new Set<SiteId>();
   /** Making and removing what one consumer has take turns: they would undo each other's work halfway. */
   readonly #turns = new Map<SiteId, Promise<void>>();
   readonly #listeners = new Set<(consumer: SiteId) => void>();
@@ -64,9 +69,12 @@ export class TenantController implements Tenants, Runnable {
         this.#clusterRole = undefined;
       },
     });
+    const named = { fieldSelector: `metadata.name=${TENANT_SERVICE_ACCOUNT}` };
     this.#controller = homeController(options.home, {
       name: this.name,
       sources: [
+        this.#keepRights(caches.open(Role, named).cache),
+        this.#keepRights(caches.open(RoleBinding, named).cache),
         watches(tenants, labelled(TENANT_LABEL)),
         watches(twinNamespaces, labelled(CONSUMER_LABEL)),
         watches(caches.open(Site).cache, { map: () => this.#known(), when: generationChanged }),
@@ -91,9 +99,9 @@ export class TenantController implements Tenants, Runnable {
 
   /** Resolves when the tenant's objects exist, and makes them if need be. */
   async ensure(consumer: SiteId, signal?: AbortSignal): Promise<void> {
-    if (this.#made.has(consumer)) return;
+    if (this.#isMade(consumer)) return;
     await this.#turn(consumer, async () => {
-      if (!this.#made.has(consumer)) await this.#make(consumer, signal);
+      if (!this.#isMade(consumer)) await this.#make(consumer, signal);
     });
   }
 
@@ -124,9 +132,19 @@ export class TenantController implements Tenants, Runnable {
 
   async #make(consumer: SiteId, signal?: AbortSignal): Promise<void> {
     const { client } = this.#options.home;
-    const [uid] = await Promise.all([makeTenant(client, consumer, signal), this.#ensureClusterRole()]);
-    this.#made.set(consumer, uid);
+    const wasDeprived = this.#deprived.delete(consumer);
+    try {
+      const [uid] = await Promise.all([makeTenant(client, consumer, signal), this.#ensureClusterRole()]);
+      this.#made.set(consumer, uid);
+    } catch (error) {
+      if (wasDeprived) this.#deprived.add(consumer);
+      throw error;
+    }
     this.#tell(consumer);
+  }
+
+  #isMade(consumer: SiteId): boolean {
+    return this.#made.has(consumer) && !this.#deprived.has(consumer);
   }
 
   /** One role for all tenants: written when this process begins, when its owner lists other custom resources, and when it was deleted. */
@@ -154,6 +172,7 @@ export class TenantController implements Tenants, Runnable {
     // Shadow pods are in twin namespaces: where there are none, and no tenant, nothing is left. What was made a moment
     // ago, and is not known here yet, brings the consumer back into the queue when it is.
     this.#made.delete(consumer);
+    this.#deprived.delete(consumer);
     this.#tell(consumer);
     if (this.#namespaces.every((cache) => cache.byIndex(BY_CONSUMER, consumer).length === 0)) return done();
     await this.#turn(consumer, async () => {
@@ -170,6 +189,22 @@ export class TenantController implements Tenants, Runnable {
   #lost({ metadata }: Namespace): void {
     const consumer = metadata.labels?.[TENANT_LABEL] ?? "";
     if (this.#made.get(consumer) === metadata.uid) this.#made.delete(consumer);
+  }
+
+  /** What a consumer may ask for in its own namespace: nobody else would give it that again. */
+  #keepRights<T extends Role | RoleBinding>(cache: Cache<T>): Watch {
+    const lost = (object: T) => {
+      const consumer = consumerOf(object);
+      if (consumer !== undefined && this.#made.has(consumer)) this.#deprived.add(consumer);
+    };
+    cache.addHandler({
+      onUpdate: (_, object) => {
+        if (!hasRights(object)) lost(object);
+      },
+      onDelete: lost,
+    });
+    const map = (object: T) => oneOrNone(consumerOf(object)).map((name) => ({ name }));
+    return watches(cache, { map, when: ({ type }) => type !== "add" });
   }
 
   /** What the owner says of custom resources is in one role for all. */

@@ -1,5 +1,13 @@
 import { group, type Site, TENANT_SERVICE_ACCOUNT, TwinNamespace, tenantNamespace } from "@fjord/api";
-import type { ClusterRole, Namespace, Role, RoleBinding, ServiceAccount } from "@fjord/kube";
+import type { KubeObject } from "@fjord/base";
+import {
+  type ClusterRole,
+  type Namespace,
+  type Role,
+  type RoleBinding,
+  type ServiceAccount,
+  sameContent,
+} from "@fjord/kube";
 import type { SiteId } from "../../site-identity.ts";
 import type { Tenant } from "../../tenants.ts";
 
@@ -47,6 +55,20 @@ export function forgeRoleBinding(consumer: SiteId): RoleBinding {
     roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name: TENANT_SERVICE_ACCOUNT },
     subjects: [{ kind: "ServiceAccount", name: TENANT_SERVICE_ACCOUNT, namespace }],
   };
+}
+
+/** The consumer in whose tenant namespace an object is. */
+export function consumerOf({ metadata: { namespace = "" } }: KubeObject): SiteId | undefined {
+  const prefix = tenantNamespace("");
+  return namespace.startsWith(prefix) ? namespace.slice(prefix.length) : undefined;
+}
+
+/** Whether the role of a tenant in its own namespace, or what gives it that, is as it was forged. */
+export function hasRights(object: Role | RoleBinding): boolean {
+  const consumer = consumerOf(object) ?? "";
+  return "roleRef" in object
+    ? sameContent(object.subjects, forgeRoleBinding(consumer).subjects)
+    : sameContent(object.rules, forgeRole(consumer).rules);
 }
 
 /** The rights of every tenant in its twin namespaces: what its pods and their twins need, and nothing else. */
