@@ -33,3 +33,12 @@ test("reserving on credit gives ever later times, a token apart", () => {
   const bucket = new TokenBucket({ burst: 1, perSecond: 4, clock: new ManualClock() });
   assert.deepEqual([bucket.reserve(), bucket.reserve(), bucket.reserve()], [0, 250, 500]);
 });
+
+test("what was taken for nothing is given back, up to the burst", () => {
+  const bucket = new TokenBucket({ burst: 4, perSecond: 1, clock: new ManualClock() });
+  assert.equal(bucket.reserve(6), 2_000);
+  bucket.giveBack(5);
+  assert.deepEqual([bucket.tryTake(3), bucket.tryTake()], [true, false]);
+  bucket.giveBack(100);
+  assert.deepEqual([bucket.tryTake(4), bucket.tryTake()], [true, false]);
+});

@@ -35,6 +35,12 @@ export class TokenBucket {
     return this.#tokens >= 0 ? 0 : (-this.#tokens / this.#options.perSecond) * 1000;
   }
 
+  /** Puts tokens back that were taken for nothing. */
+  giveBack(count: number): void {
+    this.#fill();
+    this.#tokens = Math.min(this.#options.burst, this.#tokens + count);
+  }
+
   #fill(): void {
     const { burst, perSecond, clock } = this.#options;
     const now = clock.now();

@@ -340,6 +340,32 @@ describe("the proxy", () => {
     tenants.set(consumer.id, true);
   });
 
+  test("reads no more of a consumer in vain than leaves time for others", { timeout: 60_000 }, async () => {
+    const large = (values: string) => `{"metadata":{"name":"web"},"data":${values}}`;
+    // To read it takes a hundred times as long as a text of that length.
+    const nested = large("[".repeat(1_400_000) + "]".repeat(1_400_000));
+    const nothing = large(`{${Array.from({ length: 200_000 }, (_, index) => `"${index}":null`).join()}}`);
+    const patch = (body: string) => statusOf(`${MAPS}/web`, { method: "PATCH", body, headers: MERGE });
+    for (const [body, status] of [
+      [nested, 400],
+      [nothing, 200],
+    ] as const) {
+      // Of what is sent there comes to be nearly nothing.
+      onRequest = (incoming, response) => void incoming.resume().on("end", () => response.end("{}"));
+      const replies: (number | undefined)[] = [];
+      while (!replies.includes(429) && replies.length < 40) replies.push(await patch(body));
+      assert.deepEqual([replies[0], replies.at(-1)], [status, 429], replies.join(" "));
+      assert.equal(await statusOf(MAPS, making("small")), 200);
+      tenants.set(consumer.id, false);
+      tenants.set(consumer.id, true);
+    }
+    const whole = large(`{"text":"${"x".repeat(1024 * 1024)}"}`);
+    onRequest = (incoming, response) => void incoming.pipe(response);
+    for (let kept = 0; kept < 40; kept++) assert.equal(await patch(whole), 200);
+    tenants.set(consumer.id, false);
+    tenants.set(consumer.id, true);
+  });
+
   test("tells the consumer nothing of a credential that the API server did not take", async () => {
     onRequest = (_, response) => void response.writeHead(401, { "www-authenticate": "x" }).end("{}");
     assert.equal(await statusOf(PODS), 503);

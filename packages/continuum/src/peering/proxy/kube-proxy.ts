@@ -226,6 +226,7 @@ export class KubeProxy implements RawRoute {
     let release: (() => void) | undefined;
     try {
       const { verb, path } = decision;
+      const wrote = traffic.consider(body.length);
       const write = { consumer: caller.id, verb, path, contentType: request.headers["content-type"], body };
       const checked = checkWrite(write);
       const isTrial = decision.dryRun || checked.dryRun === true;
@@ -243,7 +244,7 @@ export class KubeProxy implements RawRoute {
         answer = await this.#upstream.write(exchange, decision, headers, body);
         outcome = isTrial ? "undone" : writeOutcome(verb, path, answer);
       } finally {
-        traffic.wrote(settle?.(outcome) ?? 0);
+        wrote(settle === undefined ? body.length : settle(outcome));
       }
       if (!isTrial) this.#announce(exchange, decision, answer);
       this.#answer(

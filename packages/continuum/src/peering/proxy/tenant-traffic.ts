@@ -17,6 +17,9 @@ export interface TenantLimits {
   /** Bytes of objects written each second, and how many at once after a quiet time: a store keeps old versions for minutes. */
   readonly writtenPerSecond: number;
   readonly writtenBurst: number;
+  /** Bytes of bodies of which nothing is kept each second, and how many at once after a quiet time: to read one takes the agent's time, as all that it does. */
+  readonly vainPerSecond: number;
+  readonly vainBurst: number;
 }
 
 export const defaultTenantLimits: TenantLimits = {
@@ -28,13 +31,20 @@ export const defaultTenantLimits: TenantLimits = {
   heldBytes: 24 * 1024 * 1024,
   writtenPerSecond: 2 * 1024 * 1024,
   writtenBurst: 64 * 1024 * 1024,
+  vainPerSecond: 1024 * 1024,
+  // As much as is held at once: until it is known what becomes of a body, all of it counts.
+  vainBurst: 24 * 1024 * 1024,
 };
+
+/** Takes no longer to read than all else that a request takes; a pod is no larger, and is not to wait for what has been refused before. */
+const SMALL_BODY = 16 * 1024;
 
 /** What one tenant has under way, and how to end all of it. */
 export class TenantTraffic {
   readonly #limits: TenantLimits;
   readonly #bucket: TokenBucket;
   readonly #written: TokenBucket;
+  readonly #vain: TokenBucket;
   readonly #clock: Clock;
   readonly #cuts = new Set<() => void>();
   #requests = 0;
@@ -47,6 +57,7 @@ export class TenantTraffic {
     this.#clock = clock;
     this.#bucket = new TokenBucket({ burst: limits.burst, perSecond: limits.requestsPerSecond, clock });
     this.#written = new TokenBucket({ burst: limits.writtenBurst, perSecond: limits.writtenPerSecond, clock });
+    this.#vain = new TokenBucket({ burst: limits.vainBurst, perSecond: limits.vainPerSecond, clock });
   }
 
   get idle(): boolean {
@@ -88,8 +99,16 @@ export class TenantTraffic {
     if (!this.#written.tryTake(0)) throw new KubeRefusal(429, "this consumer writes too much", 1);
   }
 
-  wrote(bytes: number): void {
-    this.#written.reserve(bytes);
+  /** A body is about to be read; the function returned is told how many bytes are kept of what it writes. Throws `KubeRefusal`. */
+  consider(bytes: number): (kept: number) => void {
+    const counts = bytes > SMALL_BODY;
+    if (counts && !this.#vain.tryTake(0))
+      throw new KubeRefusal(429, "this consumer sends too much that is not kept", 1);
+    if (counts) this.#vain.reserve(bytes);
+    return (kept) => {
+      this.#written.reserve(kept);
+      if (counts) this.#vain.giveBack(Math.min(kept, bytes));
+    };
   }
 
   release(bytes: number): void {
