@@ -6,6 +6,7 @@ import { aborted } from "@fjord/base";
 import { clusterDomains } from "@fjord/continuum/cluster-names";
 import type { Home } from "@fjord/continuum/home";
 import {
+  IdentityKeeper,
   KeyStore,
   PairingTokens,
   PeerTls,
@@ -364,6 +365,7 @@ export class Agent {
       admission,
       configuration,
       ...plain,
+      new IdentityKeeper({ home, stored: { key, name } }),
       sites,
       redeemer,
       ...provider.runnables,

@@ -4,6 +4,7 @@ export { canonicalJson } from "./canonical-json.ts";
 export { rawPublicKey, verifySignature } from "./ed25519.ts";
 export { checkEndpoint, checkEndpoints } from "./endpoint.ts";
 export * from "./errors.ts";
+export { IdentityKeeper, type IdentityKeeperOptions } from "./identity-keeper.ts";
 export * from "./key-store.ts";
 export { type MintedToken, type MintOptions, mintToken } from "./mint-token.ts";
 export { type PairRouteOptions, pairRoute } from "./pair-route.ts";

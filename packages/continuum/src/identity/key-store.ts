@@ -41,6 +41,22 @@ export const KeyStore = {
     return { ...stored, name, formerName: stored.name };
   },
 
+  /** Writes a key that is in use where there is none any more; false where there is one. */
+  async keep(
+    client: Pick<KubeClient, "create">,
+    namespace: string,
+    stored: Pick<StoredIdentity, "key" | "name">,
+    signal?: AbortSignal,
+  ): Promise<boolean> {
+    try {
+      await client.create(Secret, forge(namespace, stored), { signal });
+      return true;
+    } catch (error) {
+      if (isAlreadyExists(error)) return false;
+      throw error;
+    }
+  },
+
   /** Undefined where the site has no key yet. */
   async read(
     client: Pick<KubeClient, "get">,
@@ -63,23 +79,28 @@ async function find(client: Pick<KubeClient, "get">, namespace: string, signal?:
 
 async function make(client: Client, namespace: string, { name, signal }: KeyStoreOptions): Promise<Secret> {
   const key = await SiteKey.generate();
-  const secret: Secret = {
-    apiVersion: "v1",
-    kind: "Secret",
-    metadata: { name: IDENTITY_SECRET, namespace },
-    type: IDENTITY_SECRET_TYPE,
-    data: {
-      [KEY]: encode(key.toPem()),
-      [ID]: encode(key.id),
-      [SITE_NAME]: encode(name ?? defaultSiteName(key.id)),
-    },
-  };
+  const secret = forge(namespace, { key, name: name ?? defaultSiteName(key.id) });
   try {
     return await client.create(Secret, secret, { signal });
   } catch (error) {
     if (!isAlreadyExists(error)) throw error;
     return client.get(Secret, { name: IDENTITY_SECRET, namespace }, { signal });
   }
+}
+
+function forge(namespace: string, { key, name }: Pick<StoredIdentity, "key" | "name">): Secret {
+  return {
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: { name: IDENTITY_SECRET, namespace },
+    type: IDENTITY_SECRET_TYPE,
+    data: { [KEY]: encode(key.toPem()), [ID]: encode(key.id), [SITE_NAME]: encode(name) },
+  };
+}
+
+/** What the site is called by its Secret. */
+export function nameIn({ data }: Secret): string | undefined {
+  return Buffer.from(data?.[SITE_NAME] ?? "", "base64").toString("utf8") || undefined;
 }
 
 function read(secret: Secret): StoredIdentity {
