@@ -159,6 +159,27 @@ describe("two sites that agree", { skip: kubernetesSkip() }, () => {
     await has("1");
   });
 
+  it("go on with a contract whose signatures the consumer could not keep, though it heard that the one before is over", async () => {
+    const { consumerClient: consumer, providerClient: provider } = sites;
+    await sites.peer("unkept");
+    const first = (await sites.agreed("unkept")).status?.contract ?? "";
+    await consumer.patch(Peering, { name: "unkept" }, "merge", { spec: { resources: { cpu: 3 } } });
+    const second = await until("there is another contract", async () => {
+      const contract = (await look(consumer, Peering, "unkept"))?.status?.contract;
+      return contract !== first && contract;
+    });
+    assert.equal(await sites.ended(consumer, first), "Superseded");
+    const lost = { signatures: null, phase: "Proposed", conditions: null };
+    await consumer.patch(Contract, { name: second }, "merge", { status: lost }, { subresource: "status" });
+    await until(
+      "it is in force",
+      async () => (await look(consumer, Contract, second))?.status?.phase === "Active",
+      10_000,
+    );
+    assert.equal((await sites.agreed("unkept")).status?.contract, second);
+    assert.equal((await look(provider, Contract, second))?.status?.phase, "Active");
+  });
+
   it("resize from the provider's side: less at once, and what was wanted when the limit goes", async () => {
     await sites.peer("limited", { resources: { cpu: 4, memory: "4Gi" } });
     const { status } = await sites.agreed("limited");

@@ -10,11 +10,13 @@ import {
   endOf,
   formatAmounts,
   isInForce,
+  isRefusal,
   isSigned,
   lifetimeOf,
   type Negotiation,
   sameAmounts,
   TermsRefused,
+  type Wish,
 } from "../../market/index.ts";
 import { PeerRefused } from "../../peer-refused-error.ts";
 import type { ContractReport } from "../../protocol.ts";
@@ -87,10 +89,29 @@ export class Agreement {
     try {
       const resources = formatAmounts(amountsOf(peering.spec.resources));
       const wish = { peering, site, resources, signal, ...(previous !== undefined && { previous }) };
-      const { contract, report } = await this.#options.negotiation.agree(wish);
+      const { contract, report } = await this.#agreeAnew(wish, this.#halfSigned(peering, last));
       return this.#active(peering, contract, report);
     } catch (error) {
       return refused(error, peering.spec.site);
+    }
+  }
+
+  /** The contract before, where its provider has put another in its place of which only the copy here was not signed any more. */
+  #halfSigned(peering: Peering, last: Contract | undefined): Contract | undefined {
+    const { id } = last?.spec.terms ?? {};
+    const copies = this.contractsOf(peering);
+    return copies.some((copy) => !isSigned(copy) && copy.spec.terms.supersedes === id) ? last : undefined;
+  }
+
+  /** What was asked for is asked for in the same words: by others the provider's answer, which is in force there, would be refused. */
+  async #agreeAnew(wish: Wish, supersedes: Contract | undefined) {
+    const { negotiation } = this.#options;
+    if (supersedes === undefined) return await negotiation.agree(wish);
+    try {
+      return await negotiation.agree({ ...wish, supersedes });
+    } catch (error) {
+      if (!isRefusal(error, "ContractEnded", "ContractUnknown")) throw error;
+      return await negotiation.agree(wish);
     }
   }
 
