@@ -1,4 +1,4 @@
-import { GRACE_ANNOTATION, ShadowPod, VIRTUAL_NODE } from "@fjord/api";
+import { CONSUMER_LABEL, GRACE_ANNOTATION, ShadowPod, VIRTUAL_NODE } from "@fjord/api";
 import { describeError, Familiar } from "@fjord/base";
 import {
   ApiError,
@@ -263,12 +263,21 @@ export class PodLife {
     if (isAlreadyExists(error)) {
       const found = await place.site.kube.get(ShadowPod, { namespace: twin, name }, { signal: work.signal });
       if (found.spec.originUid !== uid) return await this.#displace(pod, found, place, twin, work);
-      this.#remember(memory, found, twin);
+      this.#remember(memory, await this.#labelled(found, place, work), twin);
       return done();
     }
     if (!(error instanceof ApiError)) throw error;
     this.#reports.trouble(pod, "OffloadingRefused", describeError(error));
     throw error;
+  }
+
+  /** One whose label somebody there has taken away is shown by no watch of this site's, and nobody would hear of its pod any more. */
+  async #labelled(shadow: ShadowPod, { site }: Place, work: Work): Promise<ShadowPod> {
+    const { uid, name = "", namespace = "", labels } = shadow.metadata;
+    const own = { [CONSUMER_LABEL]: this.#options.home.identity.id };
+    if (labels?.[CONSUMER_LABEL] === own[CONSUMER_LABEL]) return shadow;
+    const patch = { metadata: { uid, labels: own } };
+    return await site.kube.patch(ShadowPod, { namespace, name }, "merge", patch, { signal: work.signal });
   }
 
   #remember(memory: PodMemory, shadow: ShadowPod, namespace: string): void {

@@ -196,6 +196,32 @@ describe("a pod on a virtual node", { skip: kubernetesSkip(), timeout: 180_000 }
     await remove("lost");
   });
 
+  it("is heard of again where somebody at the provider takes its label away, or changes it", async () => {
+    const { consumer, provider } = bed;
+    const before = await run(newPod("unlabelled"));
+    for (const label of [null, "another"]) {
+      await provider.patch(ShadowPod, away("unlabelled"), "merge", {
+        metadata: { labels: { [CONSUMER_LABEL]: label } },
+      });
+      await until<ShadowPod>(
+        provider,
+        ShadowPod,
+        away("unlabelled"),
+        (shadow) => shadow?.metadata.labels?.[CONSUMER_LABEL] === CONSUMER,
+      );
+    }
+    // What becomes of it is told at home as ever.
+    await provider.delete(Pod, away("unlabelled"), { gracePeriodSeconds: 0 });
+    const again = await until<Pod>(
+      consumer,
+      Pod,
+      home("unlabelled"),
+      (pod) => isReady(pod) && (pod?.status?.containerStatuses?.[0]?.restartCount ?? 0) > 0,
+    );
+    assert.equal(again?.metadata.uid, before.metadata.uid);
+    await remove("unlabelled");
+  });
+
   it("has not ended where the provider takes its guest from a node, which says that it has", async () => {
     const { consumer, provider } = bed;
     const { metadata: before } = await run(newPod("moved"));

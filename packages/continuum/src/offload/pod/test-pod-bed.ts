@@ -79,6 +79,21 @@ export class FakeContracts implements LiveContracts {
   }
 }
 
+/** Shows what the proxy would: of a list or a watch, what has the consumer's label. */
+function asShown(kube: KubeClient): KubeClient {
+  const own = { labelSelector: `${CONSUMER_LABEL}=${CONSUMER}` };
+  const shown: Partial<KubeClient> = {
+    list: (kind, options) => kube.list(kind, { ...options, ...own }),
+    watch: (kind, options) => kube.watch(kind, { ...options, ...own }),
+  };
+  return new Proxy(kube, {
+    get(target, property) {
+      const value = Reflect.get(shown, property) ?? Reflect.get(target, property, target);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
+}
+
 /** The provider as the consumer sees it. */
 export class FakeSites implements RemoteSites {
   readonly #listeners = new Listeners<[string]>();
@@ -92,7 +107,7 @@ export class FakeSites implements RemoteSites {
     const report = () => this.#report;
     this.site = {
       id: PROVIDER,
-      kube,
+      kube: asShown(kube),
       clockAhead: 0,
       call: () => Promise.reject(new Error("not here")),
       connect: () => Promise.reject(new Error("not here")),
