@@ -227,6 +227,9 @@ describe("fjord against a real API", { skip: kubernetesSkip(), timeout: 300_000 
       const misspelt = await fjord("unpeer", "lively-wav", ...more);
       assert.deepEqual([misspelt.code, misspelt.out], [1, ""]);
       assert.match(misspelt.err, /no peering or site lively-wav here \(did you mean lively-wave\?\)/);
+      const alike = await fjord("unpeer", "lively-wav", "--ignore-not-found", ...more);
+      const said = "there is no peering or site lively-wav (did you mean lively-wave?)\n";
+      assert.deepEqual(alike, { code: 0, out: said, err: "" }, "a site that is called alike may be another");
       const unknown = await fjord("unpeer", "once-there-was", ...more);
       assert.deepEqual([unknown.code, unknown.out], [1, ""]);
       assert.match(unknown.err, /no peering or site once-there-was here/);

@@ -76,9 +76,9 @@ async function unpeer(name: string, flags: UnpeerFlags, context: CommandContext)
       name,
       [...all, ...sites].map(({ metadata }) => metadata.name ?? ""),
     );
-    // Who repeats what may be done already says so, as with kubectl.
-    if (hint !== "" || !flags.ignoreNotFound) throw new NoSuchThing({ what: "peering or site", name, hint });
-    return print(`there is no peering or site ${name}\n`);
+    if (!flags.ignoreNotFound) throw new NoSuchThing({ what: "peering or site", name, hint });
+    // Who repeats what may be done already says so, as with kubectl; that another is called alike is no reason to fail.
+    return print(`there is no peering or site ${name}${hint}\n`);
   }
   if (flags.force || flags.forget) {
     const gone = await remove(client, Site, site, flags, context, () => `waiting for what site ${site} still has here`);
