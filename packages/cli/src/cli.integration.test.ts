@@ -523,6 +523,26 @@ describe("fjord against a real API", { skip: kubernetesSkip(), timeout: 300_000 
     );
   });
 
+  it("forgets a site also where the end of its peering is not waited for until it comes", async () => {
+    const name = "fog-bank";
+    const held = { finalizers: ["example.com/later"] };
+    for (const more of [["--forget"], ["--force"]]) {
+      await client.create(Site, newObject(Site, { metadata: { name, ...held }, spec: {} }));
+      const spec = { site: name, resources: { cpu: "1" } };
+      await client.create(Peering, newObject(Peering, { metadata: { name, ...held }, spec }));
+      const { code, err } = await fjord("unpeer", name, ...more, "--timeout=500ms");
+      assert.equal(code, 1);
+      assert.match(err, /Peering fog-bank was not gone within 0.5 s.*\nThe wish stands/);
+      for (const kind of [Peering, Site]) {
+        const { metadata } = await client.get<Peering | Site>(kind as typeof Peering, { name });
+        assert.notEqual(metadata.deletionTimestamp, undefined, `${kind.kind} is to go`);
+        await client.patch<Peering | Site>(kind as typeof Peering, { name }, "merge", {
+          metadata: { finalizers: null },
+        });
+      }
+    }
+  });
+
   it("takes the namespace as a word or by -n", async () => {
     for (const args of [["default"], ["-n", "default"], ["default", "--namespace=default"]]) {
       assert.equal((await fjord("offload", ...args, "--no-wait")).out, "namespace default offloaded\n");

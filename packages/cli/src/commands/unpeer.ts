@@ -40,6 +40,7 @@ export function addUnpeer(program: Command, context: CommandContext): void {
 
 async function unpeer(name: string, flags: UnpeerFlags, context: CommandContext): Promise<void> {
   const { signal, print } = context;
+  const timeoutMs = parseDuration("--timeout", flags.timeout);
   await using client = await connect(flags, context);
   await tellOfSilence(client, context);
   const all = await listOrExplain(client, Peering, signal);
@@ -55,15 +56,19 @@ async function unpeer(name: string, flags: UnpeerFlags, context: CommandContext)
   }
   const known = sites.find(({ metadata }) => metadata.name === site);
   // Who names the site means all that there is with it; who names one peering may not know of the rest.
-  if ((flags.force || flags.forget) && name !== site && known !== undefined) {
+  const isForgotten = flags.force || flags.forget;
+  if (isForgotten && name !== site && known !== undefined) {
     const ties = otherTies(known, peerings, all, await listOrExplain(client, Contract, signal));
     if (ties !== undefined) throw new SiteInUse({ site, peering: name, ties });
   }
   // Who says that it is gone for good knows that this is, too.
   if (endsTheLast(site, peerings, all) && known !== undefined && !flags.force && !flags.discardData)
     await refuseToLoseData(client, [known], { signal });
+  // All that is wanted is written before anything is waited for: it stands whenever this ends.
+  await Promise.all(peerings.map(({ metadata }) => asked(client, Peering, metadata.name ?? "", flags, signal)));
+  const isLeaving = isForgotten && known !== undefined && (await asked(client, Site, site, flags, signal));
   const ends = peerings.map(async ({ metadata: { name: peering = "" } }) => {
-    await remove(client, Peering, peering, flags, context, progressOf);
+    await gone(client, Peering, peering, { ...flags, timeoutMs }, context, progressOf);
     print(`peering ${peering} ${flags.wait ? "ended" : "is ending"}\n`);
   });
   // One that does not end is told of once the others have.
@@ -80,9 +85,11 @@ async function unpeer(name: string, flags: UnpeerFlags, context: CommandContext)
     // Who repeats what may be done already says so, as with kubectl; that another is called alike is no reason to fail.
     return print(`there is no peering or site ${name}${hint}\n`);
   }
-  if (flags.force || flags.forget) {
-    const gone = await remove(client, Site, site, flags, context, () => `waiting for what site ${site} still has here`);
-    if (gone) print(`site ${site} ${flags.wait ? "forgotten" : "is being forgotten"}\n`);
+  if (isForgotten) {
+    if (!isLeaving) return;
+    const progress = () => `waiting for what site ${site} still has here`;
+    await gone(client, Site, site, { ...flags, timeoutMs }, context, progress);
+    print(`site ${site} ${flags.wait ? "forgotten" : "is being forgotten"}\n`);
   } else if (peerings.length === 0) {
     const contracts = usedBy(known, await listOrExplain(client, Contract, signal));
     if (contracts.length > 0) throw new ConsumersContract({ site, contracts: contracts.join(", ") });
@@ -90,27 +97,37 @@ async function unpeer(name: string, flags: UnpeerFlags, context: CommandContext)
   }
 }
 
-/** Deletes an object and follows it to its end; false where there was none. */
-async function remove<T extends KubeObject>(
+/** Deletes an object; false where there was none. */
+async function asked<T extends KubeObject>(
   client: KubeClient,
   kind: Kind<T>,
   name: string,
-  flags: UnpeerFlags,
-  { signal, note }: CommandContext,
-  progress: (object: T) => string,
+  { force }: UnpeerFlags,
+  signal: AbortSignal,
 ): Promise<boolean> {
-  const timeoutMs = parseDuration("--timeout", flags.timeout);
   try {
-    if (flags.force) {
+    if (force) {
       const patch = { metadata: { annotations: { [FORCE_REMOVE_ANNOTATION]: "true" } } };
       await client.patch(kind, { name }, "merge", patch, { signal });
     }
     await client.delete(kind, { name }, { signal });
+    return true;
   } catch (error) {
     if (isNotFound(error)) return false;
     throw error;
   }
-  if (!flags.wait) return true;
+}
+
+/** Follows what was deleted to its end, where that is waited for. */
+async function gone<T extends KubeObject>(
+  client: KubeClient,
+  kind: Kind<T>,
+  name: string,
+  { wait, force, timeoutMs }: Pick<UnpeerFlags, "wait" | "force"> & { readonly timeoutMs: number },
+  { signal, note }: CommandContext,
+  progress: (object: T) => string,
+): Promise<void> {
+  if (!wait) return;
   const look = (found: T | undefined) =>
     found === undefined ? ({ done: true } as const) : ({ done: false, progress: progress(found) } as const);
   const what = `${kind.kind} ${name} was not gone`;
@@ -119,9 +136,8 @@ async function remove<T extends KubeObject>(
     timeoutMs,
     what,
     told: (line) => note(`${line}\n`),
-    ...(!flags.force && { late: (seconds: number, last: string) => new StillEnding({ what, seconds, last }) }),
+    ...(!force && { late: (seconds: number, last: string) => new StillEnding({ what, seconds, last }) }),
   });
-  return true;
 }
 
 function progressOf({ metadata, status }: Peering): string {
