@@ -417,6 +417,8 @@ describe("fjord against a real API", { skip: kubernetesSkip(), timeout: 300_000 
       assert.match(err, /volumes at deep-fjord would be deleted .*: those of the claims orders\/orders\n.*kubectl cp/);
     }
     await client.get(Peering, { name });
+    const unrenewed = await fjord("peer", name, "--no-renew", "--no-wait", "-q");
+    assert.deepEqual([unrenewed.code, /those of the claims orders\/orders\. Copy/.test(unrenewed.err)], [0, true]);
     assert.equal((await fjord("unoffload", namespace, "--discard-data")).code, 0);
     assert.equal((await fjord("unpeer", name)).code, 0, "what its claims say is of before");
     await wish();

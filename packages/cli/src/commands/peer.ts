@@ -35,6 +35,7 @@ import {
 import { type LinkFacts, linkWaits, withoutNetwork } from "../network/link-waits.ts";
 import { isToken, pairBy } from "../pairing.ts";
 import { tellOfSilence } from "../place/agent-silence.ts";
+import { dataOfUnrenewed } from "../place/data-of-unrenewed.ts";
 import { silenceOfSite } from "../place/known-places.ts";
 import { CLOSED, limitOf, otherAmountsMissed, REFUSALS, wasRefused } from "../place/peering-message.ts";
 
@@ -102,14 +103,20 @@ async function peer(target: string, flags: PeerFlags, context: CommandContext): 
   if (isNamed) await known(client, flags.via ?? "", signal, "reach others through itself");
   const pairing = { ...flags, timeoutMs, signal, told: (line: string) => note(`${line}\n`) };
   const site = isToken(target) ? await pairBy(client, target, pairing) : target;
-  const silence = silenceOfSite(await known(client, site, signal));
+  const provider = await known(client, site, signal);
+  const silence = silenceOfSite(provider);
   const name = flags.name ?? site;
   const { nodeName, renew } = flags;
   const way = wayOf(flags);
   const more = { ...(nodeName !== undefined && { nodeName }), ...(renew !== undefined && { renew }) };
   const wish = { name, site, changes, way, ...more };
   const peering = await createOrResize(client, wish, { signal, timeoutMs, told: pairing.told, now: clock.now() });
-  if (!peering.spec.renew && renew === undefined) context.warn(`${unrenewed(peering)}\n`);
+  if (!peering.spec.renew) {
+    if (renew === undefined) context.warn(`${unrenewed(peering)}\n`);
+    const isChanging = Object.keys(changes).length > 0;
+    const data = await dataOfUnrenewed(client, peering, provider, { isChanging, signal });
+    if (data !== undefined) context.warn(`${data}\n`);
+  }
   if (!flags.wait) {
     print(`peering ${name} is asked for: \`fjord status\` shows what comes of it\n`);
   } else {

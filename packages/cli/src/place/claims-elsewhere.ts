@@ -12,12 +12,30 @@ export function claimsBoundAt(claims: readonly PersistentVolumeClaim[], sites: r
     .map(({ metadata }) => `${metadata.namespace}/${metadata.name}`);
 }
 
-/** Throws where what is about to end has the only copy of data. Who may not look at claims is not told of them. */
-export async function refuseToLoseData(
+export interface DataThere {
+  /** Claims whose volumes are there, as `shop/data, shop/more`. */
+  readonly claims: string;
+  /** Where these are. */
+  readonly sites: string;
+}
+
+interface Scope {
+  readonly namespace?: string;
+  readonly signal: AbortSignal;
+}
+
+/** Throws where what is about to end has the only copy of data. */
+export async function refuseToLoseData(client: KubeClient, sites: readonly Site[], scope: Scope): Promise<void> {
+  const data = await dataElsewhere(client, sites, scope);
+  if (data !== undefined) throw new DataElsewhere({ ...data });
+}
+
+/** What would go with the twins at some sites; undefined where that is nothing. Who may not look at claims is not told of them. */
+export async function dataElsewhere(
   client: KubeClient,
   sites: readonly Site[],
-  scope: { readonly namespace?: string; readonly signal: AbortSignal },
-): Promise<void> {
+  scope: Scope,
+): Promise<DataThere | undefined> {
   const listed = async <T extends KubeObject>(kind: Kind<T>): Promise<readonly T[]> => {
     try {
       return (await client.list(kind, scope)).items;
@@ -28,7 +46,7 @@ export async function refuseToLoseData(
   };
   // What comes home already was granted.
   const offloadings = (await listed(Offloading)).filter((each) => !isBeingDeleted(each));
-  if (offloadings.length === 0) return;
+  if (offloadings.length === 0) return undefined;
   const claims = await listed(PersistentVolumeClaim);
   const holders = sites.flatMap((site) => {
     // A namespace that came home, or has left the site, has no volumes there any more, whatever its claims still say.
@@ -37,9 +55,9 @@ export async function refuseToLoseData(
     const bound = claimsBoundAt(own, [site]);
     return bound.length === 0 ? [] : [{ name: site.metadata.name, bound }];
   });
-  if (holders.length === 0) return;
+  if (holders.length === 0) return undefined;
   const bound = new Set(holders.flatMap((each) => each.bound));
-  throw new DataElsewhere({ claims: [...bound].join(", "), sites: holders.map(({ name }) => name).join(", ") });
+  return { claims: [...bound].join(", "), sites: holders.map(({ name }) => name).join(", ") };
 }
 
 /** Whether a namespace has a twin at a site, or may have. */
