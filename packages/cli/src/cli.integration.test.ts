@@ -290,6 +290,23 @@ describe("fjord against a real API", { skip: kubernetesSkip(), timeout: 300_000 
     assert.match(spent.err, /--ttl cannot be 0s: nobody could redeem such a token/);
   });
 
+  it("takes the amounts of the peering that is there where a token is redeemed anew", async () => {
+    const [name, id] = ["forgetful", "d".repeat(26)];
+    await client.create(Site, newObject(Site, { metadata: { name }, spec: { id } }));
+    const endpoints = ["https://127.0.0.1:1"];
+    const token = writeToken({ site: id, endpoints, secret: "s".repeat(43), expires: Date.now() + 1e6 });
+    const redeem = (...more: string[]) => fjord("peer", token, "--timeout=500ms", ...more);
+    const refused = /^error: --cpu, --memory cannot be left out: say how much is wanted/;
+    assert.match((await redeem()).err, refused, "there is no peering yet");
+    const spec = { site: name, resources: { cpu: "1" } };
+    await client.create(Peering, newObject(Peering, { metadata: { name }, spec }));
+    assert.match((await redeem()).err, /there was no answer of d+ within 0.5 s/, "it was redeemed");
+    assert.match((await redeem("--cpu=none")).err, refused);
+    assert.match((await redeem("--name=another")).err, refused);
+    await client.delete(Peering, { name });
+    await client.delete(Site, { name });
+  });
+
   it("offers no namespace to be offloaded that stays here", async () => {
     const { out } = await fjord("__complete", "offload", "");
     assert.match(out, /^default\b/m);

@@ -168,6 +168,12 @@ export const NotShared = defineError(
   "Other amounts would not help: the provider's owner has to share with this site first (`sharing` of the Site there, docs/peering.md). The wish stands, and the agent asks again from time to time; `fjord unpeer` takes it back.",
 );
 
+export const NotKnownThere = defineError(
+  "CLI_NOT_KNOWN_THERE",
+  "{what}: {reason}",
+  "Its owner has forgotten this site, or has lost what it knew. Pair anew: `fjord pair token` there prints a token, and `fjord peer TOKEN` here redeems it and goes on with the amounts that the peering has. The wish stands, and the agent asks again from time to time; `fjord unpeer` takes it back.",
+);
+
 export const MayNotUse = defineError(
   "CLI_MAY_NOT_USE",
   "{what}: {reason}",

@@ -18,6 +18,14 @@ test("who may not use a site is told of the direction of a pairing, and not of w
   assert.doesNotMatch(lastWords(cordoned), /`sharing`/);
 });
 
+test("whom a site has forgotten is told to pair anew, and not of what is shared", () => {
+  const reason =
+    "Agreed: ConsumerRefused: the site that was asked does not know the site x, which asked: pair them first";
+  const forgotten = closed("peering otter was not ready", reason);
+  assert.match(lastWords(forgotten), /`fjord peer TOKEN` here.*CLI_NOT_KNOWN_THERE/s);
+  assert.doesNotMatch(lastWords(forgotten), /`sharing`/);
+});
+
 test("who asks a site that is known not to answer waits for it, and not for the agent", () => {
   const asked = newObject(Peering, { metadata: { name: "otter" }, spec: { site: "otter", resources: { cpu: "1" } } });
   const silence = "otter does not answer (it did not answer within 750 ms)";

@@ -1,5 +1,6 @@
 import { AddressPlan, newObject, Peering, Site } from "@fjord/api";
 import { sleep } from "@fjord/base";
+import { parseToken } from "@fjord/continuum/identity";
 import {
   getCondition,
   ifNotFound,
@@ -25,6 +26,7 @@ import {
   InvalidValue,
   MayNotUse,
   NodeNameRefused,
+  NotKnownThere,
   NotShared,
   PeeringExists,
   ResizeRefused,
@@ -36,7 +38,7 @@ import { type LinkFacts, linkWaits, withoutNetwork } from "../network/link-waits
 import { isToken, pairBy } from "../pairing.ts";
 import { tellOfSilence } from "../place/agent-silence.ts";
 import { dataOfUnrenewed } from "../place/data-of-unrenewed.ts";
-import { silenceOfSite } from "../place/known-places.ts";
+import { idOf, silenceOfSite } from "../place/known-places.ts";
 import { CLOSED, limitOf, otherAmountsMissed, REFUSALS, wasRefused } from "../place/peering-message.ts";
 
 interface PeerFlags extends ClusterFlags, ResourceFlags {
@@ -91,8 +93,6 @@ async function peer(target: string, flags: PeerFlags, context: CommandContext): 
   const changes = resourcesOf(flags);
   if (flags.name !== undefined) checkedName("--name", flags.name);
   if (flags.nodeName !== undefined) checkedName("--node-name", flags.nodeName);
-  // Before a token is redeemed for nothing.
-  if (isToken(target)) wantedOf(changes);
   const isNamed = flags.via !== undefined && flags.via !== NO_HUB;
   if (isNamed && !flags.link) {
     const reason = "it says by what way a link goes: add --link";
@@ -100,6 +100,8 @@ async function peer(target: string, flags: PeerFlags, context: CommandContext): 
   }
   await using client = await connect(flags, context);
   await tellOfSilence(client, context);
+  // Before a token is redeemed for nothing.
+  if (isToken(target)) wantedOf(changes, (await peeringByToken(client, target, flags.name, signal))?.spec.resources);
   if (isNamed) await known(client, flags.via ?? "", signal, "reach others through itself");
   const pairing = { ...flags, timeoutMs, signal, told: (line: string) => note(`${line}\n`) };
   const site = isToken(target) ? await pairBy(client, target, pairing) : target;
@@ -259,6 +261,21 @@ async function peeringCalled(client: KubeClient, name: string, signal: AbortSign
   return await client.get(Peering, { name }, { signal }).catch(ifNotFound);
 }
 
+/** The peering that a token is to bring to life again, where the site that it is of has forgotten this one. */
+async function peeringByToken(
+  client: KubeClient,
+  token: string,
+  called: string | undefined,
+  signal: AbortSignal,
+): Promise<Peering | undefined> {
+  const { site: id } = parseToken(token);
+  const site = (await listOrExplain(client, Site, signal)).find((each) => idOf(each) === id)?.metadata.name;
+  if (site === undefined) return undefined;
+  const found = await peeringCalled(client, called ?? site, signal);
+  // One that is ending takes its amounts along.
+  return found?.spec.site === site && !isBeingDeleted(found) ? found : undefined;
+}
+
 /** The amounts after a change, of which there must be some. */
 function wantedOf(changes: Changes, before: Peering["spec"]["resources"] = {}): Peering["spec"]["resources"] {
   const wanted = withChanges(before, changes);
@@ -304,9 +321,10 @@ function resized(peering: Peering): Progress {
   return { done: false, progress };
 }
 
-/** By who has to do what: to share at all, to open what is closed, or to let this site be a consumer, which pairing says for one of the two alone. */
+/** By who has to do what: to pair anew, to share at all, to open what is closed, or to let this site be a consumer, which pairing says for one of the two alone. */
 export function closed(what: string, reason: string): Error {
   if (reason.includes("has closed its contracts")) return new ContractsClosed({ what, reason });
+  if (reason.includes("pair them first")) return new NotKnownThere({ what, reason });
   return reason.includes("mayConsume") ? new MayNotUse({ what, reason }) : new NotShared({ what, reason });
 }
 
