@@ -39,6 +39,7 @@ import { isToken, pairBy } from "../pairing.ts";
 import { tellOfSilence } from "../place/agent-silence.ts";
 import { dataOfUnrenewed } from "../place/data-of-unrenewed.ts";
 import { idOf, silenceOfSite } from "../place/known-places.ts";
+import { commandOf } from "../place/peer-command.ts";
 import { CLOSED, limitOf, otherAmountsMissed, REFUSALS, wasRefused } from "../place/peering-message.ts";
 
 interface PeerFlags extends ClusterFlags, ResourceFlags {
@@ -187,9 +188,9 @@ interface Wish {
 }
 
 /** Somebody has said so before, and who asks again may not know. */
-function unrenewed({ metadata: { name }, spec: { site } }: Peering): string {
-  const command = ["fjord peer", site, ...(name === site ? [] : [`--name=${name}`]), "--renew"].join(" ");
-  return `peering ${name} stays as it was set, not to be renewed (renew: false): when its contract runs out, so does its node (\`fjord status\` says when); \`${command}\` has it renewed`;
+function unrenewed(peering: Peering): string {
+  const command = `${commandOf(peering)} --renew`;
+  return `peering ${peering.metadata.name} stays as it was set, not to be renewed (renew: false): when its contract runs out, so does its node (\`fjord status\` says when); \`${command}\` has it renewed`;
 }
 
 /** What is said of a link; asking for amounts alone takes none away, and null takes a hub back. */

@@ -111,6 +111,33 @@ test("of a site whose contract is over nobody is sent to see whether it answers"
   ]);
 });
 
+test("a pod that waits for a site whose contract is over is told how another one is had", () => {
+  const over = [{ type: "Agreed", status: "False", reason: "ContractEnded", message: "" }];
+  const peering = (name: string, site: string) => ({
+    metadata: { name },
+    spec: { site },
+    status: { conditions: over },
+  });
+  const peerings = [peering("second", "lively-wave"), peering("otter", "otter")];
+  const pod = { ownerReferences: [{ kind: "StatefulSet", name: "db", controller: true }] };
+  const told = (change: Parameters<typeof facts>[0]) => {
+    const found = facts({ pod, ...change });
+    return explainPod({ ...found, places: { ...found.places, virtualNodes: [], peerings: peerings as never } }).advice;
+  };
+  const status = unscheduled("0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector.");
+  const moved = { nodeName: "", ...required({ key: "fjord.dev/site", operator: "In", values: ["b"] }) };
+  const wave = "The contract with lively-wave is over: `fjord peer lively-wave --name=second` asks for another one.";
+  const otter = "The contract with otter is over: `fjord peer otter` asks for another one.";
+  const [first, second = ""] = told({ spec: moved, status });
+  assert.equal(first, wave);
+  assert.match(second, /`fjord move statefulset\/db anywhere -n shop` leaves the choice/);
+  const remote = { spec: { pods: "Remote", sites: {} } };
+  assert.deepEqual(told({ spec: { nodeName: "" }, status, offloading: remote }), [wave, otter]);
+  const full = unscheduled("0/1 nodes are available: 1 Insufficient cpu.");
+  assert.deepEqual(told({ spec: { nodeName: "" }, status: full }), [wave, otter]);
+  assert.deepEqual(told({ spec: { nodeName: "" }, status }), [], "no contract would change that");
+});
+
 test("a pod that has failed as a whole says why, and waits for nothing", () => {
   const lost = { phase: "Failed", reason: "Lost", message: "contract c-1 was drained" };
   for (const node of [ready("True"), ready("Unknown", "ProviderUnreachable", "the provider has not answered")]) {

@@ -3,7 +3,7 @@ import { type Contract, SITE_LABEL, TIER_LABEL } from "@fjord/api";
 import { getCondition } from "@fjord/kube";
 import { closedBy } from "../place/contract-standing.ts";
 import { idOf, siteById, siteOfNode } from "../place/known-places.ts";
-import { peerCommand } from "../place/peer-command.ts";
+import { commandOf, peerCommand } from "../place/peer-command.ts";
 import { peeringMessage } from "../place/peering-message.ts";
 import { contractSentence } from "./explain-pod.ts";
 import { isNoRoom, type PodFacts } from "./pod-facts.ts";
@@ -183,9 +183,11 @@ function advice(facts: PodFacts, reach: Reach, said: string | undefined): string
   const larger = places.virtualNodes
     .filter((node) => isWilling(facts, reach, node))
     .flatMap((node) => enlarge(facts, node));
+  const renewed = said === undefined ? [] : overAdvice(facts, isFull);
   return [
     ...(said === undefined ? [] : offloadAdvice(facts, reach)),
-    ...((isFull || offloading?.spec.pods === "Remote") && places.virtualNodes.length === 0
+    ...renewed,
+    ...((isFull || offloading?.spec.pods === "Remote") && places.virtualNodes.length === 0 && renewed.length === 0
       ? ["`fjord peer` makes another site's resources a node of this one."]
       : []),
     ...larger,
@@ -194,6 +196,20 @@ function advice(facts: PodFacts, reach: Reach, said: string | undefined): string
       : []),
     ...(placeIn(pod.spec?.affinity) !== undefined ? [moveAdvice(facts)] : []),
   ];
+}
+
+/** A contract that is over is asked for again by its owner alone: the pod waits for that where it is to run there, or where all else is used up. */
+function overAdvice({ pod, offloading, places }: PodFacts, isFull: boolean): string[] {
+  const place = placeIn(pod.spec?.affinity);
+  if (offloading === undefined || offloading.spec.pods === "Local" || place === "home") return [];
+  const isNamed = typeof place === "object";
+  if (!isNamed && !isFull && offloading.spec.pods !== "Remote") return [];
+  return places.peerings
+    .filter(({ status }) => getCondition(status?.conditions, "Agreed")?.reason === "ContractEnded")
+    .filter(({ spec }) => !isNamed || siteById(places, place.site)?.metadata.name === spec.site)
+    .map(
+      (peering) => `The contract with ${peering.spec.site} is over: \`${commandOf(peering)}\` asks for another one.`,
+    );
 }
 
 function moveAdvice({ pod, places }: PodFacts): string {

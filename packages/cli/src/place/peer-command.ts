@@ -1,3 +1,4 @@
+import type { Peering } from "@fjord/api";
 import type { KnownPlaces } from "./known-places.ts";
 
 /** The command that asks for another amount of the slice behind a virtual node, up to what is asked for. */
@@ -7,7 +8,10 @@ export function peerCommand(
   node: string | undefined,
 ): string {
   const peering = peerings.find(({ metadata, spec }) => (spec.virtualNode?.name ?? metadata.name) === node);
-  const { name = site } = peering?.metadata ?? {};
-  // Without its name the one that is called as the site would be changed, or made.
+  return peering === undefined ? `fjord peer ${site}` : commandOf(peering);
+}
+
+/** The command that asks for a peering again. Without its name the one that is called as the site would be changed, or made. */
+export function commandOf({ metadata: { name }, spec: { site } }: Peering): string {
   return ["fjord peer", site, ...(name === site ? [] : [`--name=${name}`])].join(" ");
 }
