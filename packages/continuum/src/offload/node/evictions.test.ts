@@ -47,3 +47,9 @@ test("budgets that refuse are told of, one by its name and several by how many",
     /^2 pods cannot be evicted yet, shop\/a among them: /,
   );
 });
+
+test("of the same pods that are refused the same is told, in whatever order the API answered", () => {
+  const refused = ["shop/db-1", "shop/db-0", "shop/db-2"].map((pod) => ({ pod, reason: `${pod} is needed` }));
+  const told = "3 pods cannot be evicted yet, shop/db-0 among them: shop/db-0 is needed";
+  assert.deepEqual([refusedEvictions(refused), refusedEvictions(refused.toReversed())], [told, told]);
+});

@@ -40,9 +40,9 @@ export async function evictPods(client: KubeClient, pods: readonly Pod[], signal
   return { left, refused };
 }
 
-/** What is told of pods that a budget keeps. */
+/** What is told of pods that a budget keeps: the same of the same ones, whichever of them was refused first. */
 export function refusedEvictions(refused: Evicted["refused"]): string {
-  const [first, ...others] = refused;
+  const [first, ...others] = refused.toSorted((a, b) => (a.pod < b.pod ? -1 : 1));
   const whose = others.length === 0 ? `${first?.pod} cannot` : `${refused.length} pods cannot`;
   const among = others.length === 0 ? "" : `, ${first?.pod} among them`;
   return `${whose} be evicted yet${among}: ${first?.reason}`;
