@@ -207,6 +207,14 @@ test("a pod at home, of a namespace that may not leave", () => {
   );
 });
 
+test("of a pod elsewhere whose namespace is not offloaded nobody knows whether it ever was", () => {
+  const { because } = explainPod(facts({ offloading: null }));
+  assert.match(
+    because[1] ?? "",
+    /^Namespace shop is not offloaded: no pod of it begins there, and those from a time when it was/,
+  );
+});
+
 test("a pod that waits: the scheduler's words, each site's obstacle, and what would help", () => {
   const message = "0/2 nodes are available: 1 Insufficient cpu.";
   const status = {

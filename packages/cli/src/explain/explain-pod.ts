@@ -155,7 +155,7 @@ function offloadingSentence(facts: PodFacts, isElsewhere: boolean, isMoved: bool
   const { namespace } = facts.pod.metadata;
   if (facts.offloading !== undefined) return reachSentence(facts, facts.offloading, isMoved);
   return isElsewhere
-    ? `Namespace ${namespace} is not offloaded any more; pods that were there stay until they end.`
+    ? `Namespace ${namespace} is not offloaded: no pod of it begins there, and those from a time when it was stay until they end.`
     : `Namespace ${namespace} is not offloaded, so its pods run here only.`;
 }
 
