@@ -757,6 +757,28 @@ describe("fjord against a real API", { skip: kubernetesSkip(), timeout: 300_000 
     await fjord("unoffload", "default");
   });
 
+  it("says at once that an offloading extends to no site where none can be meant", async () => {
+    const lastTransitionTime = new Date().toISOString();
+    const [name, namespace] = ["low-tide", "default"];
+    const spec = { site: name, resources: { cpu: "1" } };
+    await client.create(Peering, newObject(Peering, { metadata: { name }, spec }));
+    const realised = { type: "Realised", status: "True", reason: "NodeMade", message: "", lastTransitionTime };
+    await client.patch(Peering, { name }, "merge", { status: { conditions: [realised] } }, { subresource: "status" });
+    await fjord("offload", namespace, "--selector=tier=clod", "--no-wait");
+    const key = { name: "offloading", namespace };
+    const { generation: observedGeneration } = (await client.get(Offloading, key)).metadata;
+    const message = "no node has tier=clod";
+    const none = { ...realised, type: "Ready", status: "False", reason: "NoSiteEligible", message, observedGeneration };
+    await client.patch(Offloading, key, "merge", { status: { conditions: [none] } }, { subresource: "status" });
+    assert.deepEqual(await fjord("offload", namespace, "--timeout=120s"), {
+      code: 0,
+      out: "namespace default offloaded\n",
+      err: "it extends to no site yet: no node has tier=clod\n",
+    });
+    await client.delete(Peering, { name });
+    await fjord("unoffload", namespace);
+  });
+
   it("leaves the system's namespaces alone", async () => {
     const { code, err } = await fjord("offload", "kube-system", "--no-wait");
     assert.equal(code, 1);
@@ -768,7 +790,10 @@ describe("fjord against a real API", { skip: kubernetesSkip(), timeout: 300_000 
     await client.create(Namespace, { apiVersion: "v1", kind: "Namespace", metadata: { name: "alone" } });
     const { code, err } = await fjord("offload", "alone", "--timeout=500ms");
     assert.equal(code, 1);
-    assert.match(err, /^waiting for the agent\nerror: namespace alone had no twin within 0.5 s; .*\nThe wish stands/);
+    assert.match(
+      err,
+      /^waiting for the agent\nerror: namespace alone had no twin within 0.5 s; .*\nThe wish stands/,
+    );
   });
 });
 

@@ -1,4 +1,5 @@
 import { isKeptNamespace, newObject, OFFLOADING_NAME, OFFLOADING_RULE_LABEL, Offloading, Site } from "@fjord/api";
+import { sleep } from "@fjord/base";
 import { offloadingOf } from "@fjord/continuum/offloading-of";
 import { getCondition, isAlreadyExists, isBeingDeleted, isNotFound, type KubeClient, Namespace } from "@fjord/kube";
 import { type Command, Option } from "commander";
@@ -80,19 +81,23 @@ async function offload(namespace: string, flags: OffloadFlags, context: CommandC
     applied = await createOrChange(client, namespace, flags, signal);
   } while (isBeingDeleted(applied));
   if (flags.wait) {
-    const { silent, nowhere } = await twinsMade(client, namespace, places, { signal, timeoutMs, told });
+    const waiting = { signal, timeoutMs, told, clock: context.clock };
+    const { silent, nowhere } = await twinsMade(client, namespace, places, waiting);
     for (const site of silent) warn(`${site} does not answer: its twin follows when it answers again\n`);
     if (nowhere !== undefined) warn(`it extends to no site yet: ${nowhere}\n`);
   }
   print(`namespace ${namespace} offloaded\n`);
 }
 
+/** Agents hear of a node and of an Offloading one after the other: that no site is meant is believed when it stays so. */
+const NOWHERE_FOR_MS = 2_000;
+
 /** Waits until every site that answers has its twin. */
 async function twinsMade(
   client: KubeClient,
   namespace: string,
   places: Pick<KnownPlaces, "sites" | "peerings">,
-  waiting: Omit<WaitOptions, "what">,
+  { clock, ...waiting }: Omit<WaitOptions, "what"> & Pick<CommandContext, "clock">,
 ): Promise<Pick<TwinsReady, "silent" | "nowhere">> {
   let twins: Pick<TwinsReady, "silent" | "nowhere"> = { silent: [] };
   const look = async (found: Offloading | undefined, signal: AbortSignal): Promise<Progress> => {
@@ -107,7 +112,12 @@ async function twinsMade(
     return seen.done ? { done: true } : { done: false, progress: seen.progress };
   };
   const what = `namespace ${namespace} had no twin`;
-  await waitFor(client, Offloading, { name: OFFLOADING_NAME, namespace }, look, { ...waiting, what });
+  const made = () => waitFor(client, Offloading, { name: OFFLOADING_NAME, namespace }, look, { ...waiting, what });
+  await made();
+  if (twins.nowhere === undefined || places.peerings.length === 0) return twins;
+  await sleep(clock, NOWHERE_FOR_MS, waiting.signal);
+  waiting.signal.throwIfAborted();
+  await made();
   return twins;
 }
 

@@ -21,6 +21,15 @@ function offloading(reasons: Record<string, string>, status = "False", observedG
   return { metadata: { generation: 2 }, spec: {}, status: { sites, conditions } } as unknown as Offloading;
 }
 
+/** A peering that is as far as the reasons say, told of the second thing that was asked of it. */
+const peering = (reasons: Record<string, string>, observedGeneration = 2) => {
+  const conditions = Object.entries(reasons).map(([type, reason]) => ({
+    ...{ type, reason, message: "", observedGeneration },
+    status: type === "Realised" ? "True" : "False",
+  }));
+  return { metadata: { generation: 2 }, spec: {}, status: { conditions } } as unknown as Peering;
+};
+
 test("twins are ready when every site that answers has its own, and the silent ones are named", () => {
   const { done, silent } = twinsReady(
     offloading({ wave: "TwinReady", rock: "SiteUnreachable", reef: "SiteUnreachable" }),
@@ -38,7 +47,15 @@ test("nobody is waited for where no site answers, or there is none to extend to"
   const lonely = { ...none, status: { conditions: [condition] } } as Offloading;
   const nowhere = twinsReady(lonely, { ...places, peerings: [] });
   assert.deepEqual([nowhere.done, nowhere.nowhere], [true, "no peering is ready"]);
-  assert.equal(twinsReady(lonely, { ...places, peerings: [{} as Peering] }).done, false, "it may be ready soon");
+  assert.equal(twinsReady(lonely, { ...places, peerings: [peering({})] }).done, false, "it may be ready soon");
+  const settled = [
+    peering({ Realised: "NodeMade" }),
+    peering({ Agreed: "ContractEnded" }),
+    peering({ Agreed: "NotSharing" }),
+  ];
+  assert.equal(twinsReady(lonely, { ...places, peerings: settled }).nowhere, "no peering is ready");
+  const under = [...settled, peering({ Agreed: "ContractEnded" }, 1)];
+  assert.equal(twinsReady(lonely, { ...places, peerings: under }).done, false, "it was asked for again");
   assert.equal(twinsReady(lonely, places).done, false, "who may not see peerings waits");
 });
 

@@ -1,6 +1,7 @@
-import type { Offloading } from "@fjord/api";
+import type { Offloading, Peering } from "@fjord/api";
 import { getCondition } from "@fjord/kube";
 import { type KnownPlaces, siteById } from "./known-places.ts";
+import { CLOSED, REFUSALS } from "./peering-message.ts";
 import { isSilent } from "./twins-left.ts";
 
 export interface TwinsReady {
@@ -10,13 +11,14 @@ export interface TwinsReady {
   readonly progress: string;
   /** Names of sites that do not answer: their twins follow when they do again. */
   readonly silent: readonly string[];
-  /** Why the namespace extends to no site at all, where that stays so until there is a peering. */
+  /** Why the namespace extends to no site at all, where that stays so until somebody changes something. */
   readonly nowhere?: string;
   /** A site does not give the twin its name, and that stays so until somebody changes something. */
   readonly isNameRefused: boolean;
 }
 
 const NAME_REFUSALS = ["NameTaken", "NameRefused"];
+const SETTLED: readonly string[] = [...REFUSALS, ...CLOSED, "ContractEnded"];
 
 /** How far the twins of an Offloading are, as its agent tells it. */
 export function twinsReady(
@@ -28,8 +30,7 @@ export function twinsReady(
   if (ready === undefined || ready.observedGeneration !== metadata.generation)
     return { ...none, progress: "waiting for the agent" };
   if (ready.status === "True") return { ...none, done: true, progress: ready.message };
-  // Without a peering nothing is under way that could change it.
-  if (ready.reason === "NoSiteEligible" && places.peerings?.length === 0)
+  if (ready.reason === "NoSiteEligible" && places.peerings !== undefined && !places.peerings.some(mayBringNode))
     return { ...none, done: true, progress: ready.message, nowhere: ready.message };
   const twins = (status?.sites ?? []).flatMap(({ site: id, conditions }) => {
     const condition = getCondition(conditions, "Ready");
@@ -46,6 +47,13 @@ export function twinsReady(
     silent: silent.map(({ name }) => name).toSorted(),
     isNameRefused: waiting.some(({ reason }) => NAME_REFUSALS.includes(reason)),
   };
+}
+
+/** Whether a node may come of a peering by waiting alone: what has its node was looked at, and what was refused or is over takes its owner's word. */
+function mayBringNode({ metadata, status }: Peering): boolean {
+  const [realised, agreed] = (["Realised", "Agreed"] as const).map((type) => getCondition(status?.conditions, type));
+  const isCurrent = agreed?.observedGeneration === metadata.generation;
+  return realised?.status !== "True" && !(isCurrent && SETTLED.includes(agreed?.reason ?? ""));
 }
 
 /** How the twins are, site by site where one is not ready. */
