@@ -792,7 +792,7 @@ describe("fjord against a real API", { skip: kubernetesSkip(), timeout: 300_000 
     assert.equal(code, 1);
     assert.match(
       err,
-      /^waiting for the agent\nerror: namespace alone had no twin within 0.5 s; .*\nThe wish stands/,
+      /^waiting for the agent\nerror: the offloading of namespace alone was not confirmed within 0.5 s; .*\nThe wish stands/,
     );
   });
 });

@@ -111,7 +111,8 @@ async function twinsMade(
     twins = seen;
     return seen.done ? { done: true } : { done: false, progress: seen.progress };
   };
-  const what = `namespace ${namespace} had no twin`;
+  // Its twins may all be there, and be told of by nobody.
+  const what = `the offloading of namespace ${namespace} was not confirmed`;
   const made = () => waitFor(client, Offloading, { name: OFFLOADING_NAME, namespace }, look, { ...waiting, what });
   await made();
   if (twins.nowhere === undefined || places.peerings.length === 0) return twins;
