@@ -223,6 +223,7 @@ export class Agent {
     const server = new PeerServer({
       tls,
       siteOf: (id) => directory.get(id),
+      isParting: (id) => directory.find(id) !== undefined,
       routes: [
         ownApi.guard(
           siteRoute({

@@ -33,7 +33,8 @@ export interface PeerRoute {
 /** Everything below a prefix, for what is no JSON: the proxy, the tunnel. */
 export interface RawRoute {
   readonly prefix: string;
-  readonly access: PeerRoute["access"];
+  /** `parting`: as `peer`, and also one that is being forgotten, as long as it has to be told what ends. */
+  readonly access: PeerRoute["access"] | "parting";
   handle?(request: IncomingMessage, response: ServerResponse, caller: Caller): void | Promise<void>;
   upgrade?(request: IncomingMessage, socket: Duplex, head: Buffer, caller: Caller): void | Promise<void>;
 }

@@ -24,6 +24,8 @@ export interface PeerServerOptions extends Omit<Means, "metrics"> {
   readonly tls: PeerTls;
   /** The Site object that names the id, if there is one. */
   readonly siteOf: (id: SiteId) => Site | undefined;
+  /** Whether a peer that `siteOf` does not give is being forgotten. */
+  readonly isParting?: (id: SiteId) => boolean;
   readonly routes: readonly PeerRoute[];
   readonly rawRoutes: readonly RawRoute[];
   /** @default all addresses */
@@ -188,8 +190,9 @@ export class PeerServer {
     return site === undefined ? known : { ...known, site };
   }
 
-  #admit(caller: Caller, access: PeerRoute["access"], { socket }: IncomingMessage): void {
+  #admit(caller: Caller, access: RawRoute["access"], { socket }: IncomingMessage): void {
     if (caller.site === undefined) {
+      if (access === "parting" && this.#options.isParting?.(caller.id) === true) return;
       if (access !== "stranger")
         throw refused(
           403,

@@ -23,7 +23,8 @@ type Waiter = (socket: Duplex) => void;
 /** Connections that sites without an endpoint have opened to be asked over. Whoever takes one speaks HTTP as a client. */
 export class ParkedConnections implements RawRoute {
   readonly prefix = TUNNEL_PATH;
-  readonly access = "peer";
+  /** Nothing is asked by it of this site. */
+  readonly access = "parting";
   readonly #options: Required<ParkedConnectionsOptions>;
   readonly #parked = new Map<SiteId, Duplex[]>();
   readonly #waiting = new Map<SiteId, Set<Waiter>>();

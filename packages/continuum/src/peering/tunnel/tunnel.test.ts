@@ -20,6 +20,7 @@ after(async () => {
   await Promise.all(runs);
 });
 
+let isForgotten = false;
 const parked = new ParkedConnections({ clock: means.clock, waitMs: 30_000 });
 const openServer = serverOf(open, [parked], 0);
 const endpoint = `https://127.0.0.1:${(await openServer.listen())?.port}`;
@@ -61,9 +62,10 @@ const dialler = new TunnelDialler({
 runs.push(dialler.run(stop.signal));
 
 function serverOf(site: typeof open, rawRoutes: RawRoute[], port?: number): PeerServer {
-  const siteOf = (id: string) => siteObject(id);
+  const siteOf = (id: string) => (isForgotten ? undefined : siteObject(id));
+  const isParting = () => isForgotten;
   const where = port === undefined ? {} : { port, host: "127.0.0.1" };
-  return new PeerServer({ ...means, tls: site.tls, siteOf, routes: [], rawRoutes, ...where });
+  return new PeerServer({ ...means, tls: site.tls, siteOf, isParting, routes: [], rawRoutes, ...where });
 }
 
 async function ask(socket: Duplex, path: string): Promise<string> {
@@ -107,6 +109,17 @@ describe("a site without an endpoint", () => {
     const socket = await parked.take(hidden.id);
     socket.destroy();
     assert.equal(await ask(await parked.take(hidden.id), "/raw/c"), `${open.id} /raw/c`);
+  });
+
+  test("can be told what ends while it is being forgotten, and is given nothing else", async () => {
+    isForgotten = true;
+    // More than there were before.
+    for (let i = 0; i < 4; i++) {
+      const socket = await parked.take(hidden.id);
+      assert.match(await ask(socket, "/raw/d"), /NotPaired/);
+      socket.destroy();
+    }
+    isForgotten = false;
   });
 
   test("does not dial as fast as it can a peer that takes each connection and drops it", async () => {
