@@ -11,6 +11,7 @@ export * from "./logger.ts";
 export * from "./program.ts";
 export * from "./random.ts";
 export * from "./recent-log.ts";
+export * from "./suggestion.ts";
 export * from "./token-bucket.ts";
 export * from "./work-queue.ts";
 export * from "./x509.ts";

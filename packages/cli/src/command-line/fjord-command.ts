@@ -1,5 +1,5 @@
+import { didYouMean } from "@fjord/base";
 import { Command } from "commander";
-import { didYouMean } from "./suggestion.ts";
 
 /** A group of commands (`fjord` itself, `fjord network`) that is asked for none of them answers with its help: that is no mistake. */
 export class FjordCommand extends Command {

@@ -1,11 +1,11 @@
 import { Contract, Peering, Site } from "@fjord/api";
+import { didYouMean } from "@fjord/base";
 import { isNotFound, type KubeClient } from "@fjord/kube";
 import type { Command } from "commander";
 import { type ClusterFlags, clusterOptions, connect } from "../command-line/cluster-options.ts";
 import type { CommandContext } from "../command-line/command-context.ts";
 import { parseDuration } from "../command-line/durations.ts";
 import { listOrExplain } from "../command-line/list-or-explain.ts";
-import { didYouMean } from "../command-line/suggestion.ts";
 import { waitUntilDrained } from "../drain/wait-until-drained.ts";
 import { NoSuchThing, ThisSite } from "../errors.ts";
 import { tellOfSilence } from "../place/agent-silence.ts";

@@ -2,10 +2,9 @@ import { hostname } from "node:os";
 import { join, resolve } from "node:path";
 import type { PageSettings } from "@fjord/agent";
 import { GUEST_PRIVILEGES, type GuestPrivilege } from "@fjord/api";
-import { programLogger, RecentLog } from "@fjord/base";
+import { didYouMean, programLogger, RecentLog } from "@fjord/base";
 import { type Command, Option } from "commander";
 import type { CommandContext } from "../command-line/command-context.ts";
-import { didYouMean } from "../command-line/suggestion.ts";
 import { InvalidMicroOption } from "../errors.ts";
 
 interface MicroFlags {

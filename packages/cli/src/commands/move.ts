@@ -1,11 +1,11 @@
 import { moveWorkload, type Place } from "@fjord/agent/move";
 import type { Kind } from "@fjord/base";
+import { didYouMean } from "@fjord/base";
 import { Deployment, isConflict, isForbidden, isNotFound, type KubeClient, Pod, ReplicaSet } from "@fjord/kube";
 import type { Command } from "commander";
 import { type ClusterFlags, clusterOptions, connect } from "../command-line/cluster-options.ts";
 import type { CommandContext } from "../command-line/command-context.ts";
 import { parseDuration } from "../command-line/durations.ts";
-import { didYouMean } from "../command-line/suggestion.ts";
 import { type Progress, waitFor } from "../command-line/wait-for.ts";
 import { CannotMove, MoveUnfinished, NoSuchThing, PlaceNotReady } from "../errors.ts";
 import { idOf, type KnownPlaces, knownPlaces, ownSiteIn } from "../place/known-places.ts";

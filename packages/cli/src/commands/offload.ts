@@ -1,5 +1,5 @@
 import { isKeptNamespace, newObject, OFFLOADING_NAME, OFFLOADING_RULE_LABEL, Offloading, Site } from "@fjord/api";
-import { sleep } from "@fjord/base";
+import { didYouMean, sleep } from "@fjord/base";
 import { offloadingOf } from "@fjord/continuum/offloading-of";
 import { getCondition, isAlreadyExists, isBeingDeleted, isNotFound, type KubeClient, Namespace } from "@fjord/kube";
 import { type Command, Option } from "commander";
@@ -9,7 +9,6 @@ import type { CommandContext } from "../command-line/command-context.ts";
 import { parseDuration } from "../command-line/durations.ts";
 import { listOrExplain } from "../command-line/list-or-explain.ts";
 import { namespaceOf } from "../command-line/namespace-option.ts";
-import { didYouMean } from "../command-line/suggestion.ts";
 import { type Progress, type WaitOptions, waitFor } from "../command-line/wait-for.ts";
 import { KeptNamespace, NoSuchThing, RuleDecides, TwinNameRefused, WishWithdrawn } from "../errors.ts";
 import { tellOfSilence } from "../place/agent-silence.ts";

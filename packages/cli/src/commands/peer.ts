@@ -1,5 +1,5 @@
 import { AddressPlan, newObject, Peering, Site } from "@fjord/api";
-import { sleep } from "@fjord/base";
+import { didYouMean, sleep } from "@fjord/base";
 import { parseToken } from "@fjord/continuum/identity";
 import {
   getCondition,
@@ -19,7 +19,6 @@ import { parseDuration } from "../command-line/durations.ts";
 import { exclusiveFlag } from "../command-line/exclusive-flag.ts";
 import { listOrExplain } from "../command-line/list-or-explain.ts";
 import { amountsText, type Changes, type ResourceFlags, resourcesOf, withChanges } from "../command-line/resources.ts";
-import { didYouMean } from "../command-line/suggestion.ts";
 import { type Progress, waitFor } from "../command-line/wait-for.ts";
 import {
   ContractsClosed,

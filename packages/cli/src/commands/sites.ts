@@ -1,9 +1,9 @@
 import { Site } from "@fjord/api";
+import { didYouMean } from "@fjord/base";
 import { getCondition, isConditionTrue } from "@fjord/kube";
 import type { Command } from "commander";
 import type { CommandContext } from "../command-line/command-context.ts";
 import { type ListFlags, type Listing, listOptions, showLists } from "../command-line/show-lists.ts";
-import { didYouMean } from "../command-line/suggestion.ts";
 import { NoSuchThing } from "../errors.ts";
 import { whole } from "../output/format.ts";
 import { age, cell, table } from "../output/table.ts";

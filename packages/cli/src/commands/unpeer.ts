@@ -1,12 +1,12 @@
 import { Contract, FORCE_REMOVE_ANNOTATION, Peering, Site } from "@fjord/api";
 import type { Kind, KubeObject } from "@fjord/base";
+import { didYouMean } from "@fjord/base";
 import { getCondition, isNotFound, type KubeClient } from "@fjord/kube";
 import type { Command } from "commander";
 import { type ClusterFlags, clusterOptions, connect } from "../command-line/cluster-options.ts";
 import type { CommandContext } from "../command-line/command-context.ts";
 import { parseDuration } from "../command-line/durations.ts";
 import { listOrExplain } from "../command-line/list-or-explain.ts";
-import { didYouMean } from "../command-line/suggestion.ts";
 import { waitFor } from "../command-line/wait-for.ts";
 import { ConsumersContract, NoSuchThing, SiteInUse, StillEnding, ThisSite } from "../errors.ts";
 import { tellOfSilence } from "../place/agent-silence.ts";

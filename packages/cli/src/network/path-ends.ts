@@ -1,7 +1,7 @@
 import { EXPORTED_ANNOTATION } from "@fjord/api";
+import { didYouMean } from "@fjord/base";
 import { calledHere, meantThere, type PathEnd, siteOfAddress } from "@fjord/continuum/network-path";
 import { EndpointSlice, type KubeClient, Pod, Service } from "@fjord/kube";
-import { didYouMean } from "../command-line/suggestion.ts";
 import { NoSuchThing, UnclearEnd } from "../errors.ts";
 import { idOf, siteOfNode } from "../place/known-places.ts";
 import type { EndText } from "./end-text.ts";

@@ -1,5 +1,5 @@
 import type { AddressPlan } from "@fjord/api";
-import { didYouMean } from "../command-line/suggestion.ts";
+import { didYouMean } from "@fjord/base";
 import { NoSuchThing } from "../errors.ts";
 
 /** Plans in the order of their sites' names; of some sites alone, where these are named. */

@@ -1,4 +1,5 @@
 import type { Kind, KubeObject } from "@fjord/base";
+import { didYouMean } from "@fjord/base";
 import {
   DaemonSet,
   Deployment,
@@ -12,7 +13,6 @@ import {
   Pod,
   StatefulSet,
 } from "@fjord/kube";
-import { didYouMean } from "../command-line/suggestion.ts";
 import { NoSuchThing } from "../errors.ts";
 import type { WorkloadReference } from "./workload-reference.ts";
 

@@ -1,12 +1,11 @@
 import { AddressPlan, AGENT_NAMESPACE, Link, Peering, Site } from "@fjord/api";
-import { sleep } from "@fjord/base";
+import { didYouMean, sleep } from "@fjord/base";
 import { CAPTURE_PROTOCOLS, type CapturedPacket, type CaptureRequest } from "@fjord/continuum/network-capture";
 import { type KubeClient, Pod } from "@fjord/kube";
 import { type Command, Option } from "commander";
 import { type ClusterFlags, clusterOptions, connect } from "../../command-line/cluster-options.ts";
 import type { CommandContext } from "../../command-line/command-context.ts";
 import { listOrExplain } from "../../command-line/list-or-explain.ts";
-import { didYouMean } from "../../command-line/suggestion.ts";
 import { CaptureRefused, InvalidValue, NoLink, NoSuchThing, ThisSite } from "../../errors.ts";
 import { idOf } from "../../place/known-places.ts";
 import { type NamedText, podText } from "../end-text.ts";
