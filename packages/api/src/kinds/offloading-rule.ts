@@ -1,5 +1,6 @@
 import { conditions } from "../conditions.ts";
 import { offloadingFields } from "../fragments/offloading-spec.ts";
+import { rulesHeeded } from "../fragments/rules-heeded.ts";
 import { labelSelector } from "../fragments/selector.ts";
 import { conditionColumn, defineKind, type ObjectOf, reasonColumn } from "../kind.ts";
 import { integer, object } from "../schema/index.ts";
@@ -46,6 +47,7 @@ export const OffloadingRule = defineKind({
           SomeFailed: "Some could not be given one; the message says which and why.",
         },
       },
+      RulesHeeded: rulesHeeded,
     }),
   })
     .optional()

@@ -1,5 +1,6 @@
 import { conditions } from "../conditions.ts";
 import { offloadingFields } from "../fragments/offloading-spec.ts";
+import { rulesHeeded } from "../fragments/rules-heeded.ts";
 import { conditionColumn, defineKind, type ObjectOf, reasonColumn } from "../kind.ts";
 import { array, labelName, object, siteId } from "../schema/index.ts";
 
@@ -63,6 +64,7 @@ export const Offloading = defineKind({
           Removing: "The Offloading is being deleted.",
         },
       },
+      RulesHeeded: rulesHeeded,
     }),
   })
     .optional()

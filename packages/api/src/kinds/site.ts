@@ -2,6 +2,7 @@ import { conditions } from "../conditions.ts";
 import { enforcement } from "../fragments/enforcement.ts";
 import { location } from "../fragments/location.ts";
 import { reflectionRules } from "../fragments/reflection.ts";
+import { rulesHeeded } from "../fragments/rules-heeded.ts";
 import { tier } from "../fragments/tier.ts";
 import { conditionColumn, defineKind, type ObjectOf, reasonColumn } from "../kind.ts";
 import {
@@ -310,6 +311,7 @@ export const Site = defineKind({
           ContractsOpen: "They were closed, and no longer are.",
         },
       },
+      RulesHeeded: rulesHeeded,
     }),
   })
     .optional()

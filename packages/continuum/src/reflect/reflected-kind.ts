@@ -82,8 +82,3 @@ export interface ReflectedKind<T extends KubeObject = KubeObject> {
   /** What it is to be where there is no twin, or none any more; undefined where it stays as it is. */
   statusWithout?(object: T, context: TwinContext): Body | undefined;
 }
-
-/** `services`, `ingresses.networking.k8s.io`. */
-export function resourceOf({ group, plural }: Pick<Kind, "group" | "plural">): string {
-  return group === "" ? plural : `${plural}.${group}`;
-}

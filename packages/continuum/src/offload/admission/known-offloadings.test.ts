@@ -203,17 +203,21 @@ describe("admission", () => {
     assert.deepEqual(await placed(), { allowed: true });
   });
 
-  it("of a namespace labels it where a rule matches that was admitted a moment ago", () => {
+  it("of a namespace labels it where a rule matches that was admitted a moment ago", async () => {
     const offloadings = new OffloadingAdmission(fake.home, known);
     const namespaces = new NamespaceAdmission(known, "agents");
     const label = { op: "add", path: "/metadata/labels/fjord.dev~1offloaded", value: "true" };
     assert.deepEqual(namespaces.review(ask("CREATE", namespace({ team: "shop" }))), { allowed: true });
-    offloadings.reviewRule(ask("CREATE", rule({ team: "shop" })));
+    await offloadings.reviewRule(ask("CREATE", rule({ team: "shop" })));
     assert.deepEqual(namespaces.review(ask("CREATE", namespace({ team: "shop" }))), { allowed: true, patch: [label] });
     assert.deepEqual(namespaces.review(ask("CREATE", namespace({ team: "other" }))), { allowed: true });
     const labelled = namespace({ team: "shop", [OFFLOADED_LABEL]: "true" });
     assert.deepEqual(namespaces.review(ask("UPDATE", labelled)), { allowed: true });
-    offloadings.reviewRule(ask("DELETE", rule({ team: "shop" })));
+    await offloadings.reviewRule(ask("DELETE", rule({ team: "shop" })));
+    assert.deepEqual(namespaces.review(ask("CREATE", namespace({ team: "shop" }))), { allowed: true });
+    const refused = rule({ team: "shop" });
+    refused.spec.template.reflection = [{ group: "", resource: "secret", policy: "Never" }];
+    assert.equal((await offloadings.reviewRule(ask("CREATE", refused))).allowed, false);
     assert.deepEqual(namespaces.review(ask("CREATE", namespace({ team: "shop" }))), { allowed: true });
   });
 });

@@ -1,4 +1,4 @@
-import { isKeptNamespace, OFFLOADED_LABEL, OFFLOADING_NAME, Offloading, VIRTUAL_NODE } from "@fjord/api";
+import { isKeptNamespace, OFFLOADED_LABEL, OFFLOADING_NAME, Offloading, Site, VIRTUAL_NODE } from "@fjord/api";
 import {
   addFinalizer,
   againAfter,
@@ -22,6 +22,7 @@ import {
 import type { Home } from "../../home.ts";
 import { homeController } from "../../home-controller.ts";
 import type { OffloadedPod, OffloadedPods } from "../../offloaded-pods.ts";
+import { isOtherRules, rulesOfOwn } from "../../reflection-rules.ts";
 import type { RemoteSites } from "../../remote-site.ts";
 import type { SiteId } from "../../site-identity.ts";
 import type { VirtualNodes } from "../../virtual-nodes.ts";
@@ -57,6 +58,7 @@ export class OffloadingController implements Runnable {
   readonly #options: OffloadingControllerOptions;
   readonly #offloadings: Cache<Offloading>;
   readonly #nodes: Cache<Node>;
+  readonly #sites: Cache<Site>;
   readonly #namespaces: Cache<Namespace>;
   readonly #labels: NamespaceLabels;
   readonly #providers: ProvidersInForce;
@@ -73,6 +75,7 @@ export class OffloadingController implements Runnable {
     const { caches } = options.home;
     this.#offloadings = caches.open(Offloading).cache;
     this.#nodes = caches.open(Node, { labelSelector: `${VIRTUAL_NODE}=true` }).cache;
+    this.#sites = caches.open(Site).cache;
     this.#namespaces = caches.open(Namespace, { labelSelector: `${OFFLOADED_LABEL}=true` }).cache;
     this.#labels = new NamespaceLabels(options.home, this.#namespaces);
     this.#providers = new ProvidersInForce(options.home);
@@ -93,6 +96,10 @@ export class OffloadingController implements Runnable {
         watches(this.#nodes, {
           map: () => this.#everyOffloading(),
           when: (change) => change.type !== "update" || isOther(change.old, change.object),
+        }),
+        watches(this.#sites, {
+          map: () => this.#everyOffloading(),
+          when: (change) => change.type === "update" && isOtherRules(change.old, change.object),
         }),
       ],
       concurrency: 8,
@@ -247,7 +254,8 @@ export class OffloadingController implements Runnable {
 
   #say(offloading: Offloading, facts: readonly TwinFacts[], signal: AbortSignal): Promise<void> {
     const now = this.#options.home.clock.now();
-    return this.#write(offloading, offloadingStatus(offloading, facts, now, this.#nodes.list()), signal);
+    const status = offloadingStatus(offloading, facts, now, this.#nodes.list(), rulesOfOwn(this.#sites.list()));
+    return this.#write(offloading, status, signal);
   }
 
   async #write(offloading: Offloading, status: OffloadingStatus, signal: AbortSignal): Promise<void> {

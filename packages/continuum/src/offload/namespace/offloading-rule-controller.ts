@@ -1,4 +1,4 @@
-import { OFFLOADING_NAME, Offloading, OffloadingRule } from "@fjord/api";
+import { type ConditionOf, OFFLOADING_NAME, Offloading, OffloadingRule, Site } from "@fjord/api";
 import { describeError } from "@fjord/base";
 import {
   type Cache,
@@ -21,12 +21,15 @@ import {
 } from "@fjord/kube";
 import type { Home } from "../../home.ts";
 import { homeController } from "../../home-controller.ts";
+import { isOtherRules, rulesCondition, rulesOfOwn } from "../../reflection-rules.ts";
 import { isMatched, ruleFor } from "./rule-for.ts";
 import { forgeOffloading, isMadeFor, madeByRule } from "./rule-offloading.ts";
 
 export interface OffloadingRuleControllerOptions {
   readonly home: Home;
 }
+
+type RuleCondition = ConditionOf<typeof OffloadingRule>;
 
 const FIELD_MANAGER = "fjord-offloading-rule";
 const COUNTED_AFTER_MS = 200;
@@ -39,6 +42,7 @@ export class OffloadingRuleController implements Runnable {
   readonly #rules: Cache<OffloadingRule>;
   readonly #namespaces: Cache<Namespace>;
   readonly #offloadings: Cache<Offloading>;
+  readonly #sites: Cache<Site>;
   readonly #controller: Controller;
   /** Which rules had something to do with a namespace: their counts change with it. */
   readonly #counted = new Map<string, readonly string[]>();
@@ -51,6 +55,7 @@ export class OffloadingRuleController implements Runnable {
     this.#rules = caches.open(OffloadingRule).cache;
     this.#namespaces = caches.open(Namespace).cache;
     this.#offloadings = caches.open(Offloading).cache;
+    this.#sites = caches.open(Site).cache;
     this.#controller = homeController(options.home, {
       name: "offloading-rules",
       // A request with a namespace is about that namespace, one without about the status of a rule.
@@ -73,6 +78,10 @@ export class OffloadingRuleController implements Runnable {
             generationChanged(change) ||
             !sameContent(change.old.metadata.ownerReferences, change.object.metadata.ownerReferences) ||
             !sameContent(change.old.metadata.labels, change.object.metadata.labels),
+        }),
+        watches(this.#sites, {
+          map: () => this.#rules.list().map(({ metadata }) => ({ name: metadata.name ?? "" })),
+          when: (change) => change.type === "update" && isOtherRules(change.old, change.object),
         }),
       ],
       concurrency: 8,
@@ -162,12 +171,16 @@ export class OffloadingRuleController implements Runnable {
     const offloadings = names.map((namespace) => this.#offloadings.get({ name: OFFLOADING_NAME, namespace }));
     const offloaded = offloadings.filter((each) => each !== undefined && madeByRule(each)?.name === name).length;
     const failed = names.filter((each) => this.#failures.has(each));
-    const ready = {
-      type: "Ready",
-      ...this.#verdict(names.length, failed),
-      observedGeneration: rule.metadata.generation,
-    };
-    const { conditions } = setCondition(rule.status?.conditions, ready as never, home.clock.now());
+    const before = rule.status?.conditions;
+    const own = rulesOfOwn(this.#sites.list());
+    const heeded = rulesCondition("spec.template.reflection", rule.spec.template.reflection, own, before);
+    const { generation = 0 } = rule.metadata;
+    const ready = { type: "Ready" as const, ...this.#verdict(names.length, failed) };
+    const conditions = [ready, ...(heeded ? [heeded] : [])].reduce<RuleCondition[]>(
+      (all, each) =>
+        setCondition<RuleCondition>(all, { ...each, observedGeneration: generation }, home.clock.now()).conditions,
+      before ?? [],
+    );
     const status = { matched: names.length, offloaded, conditions };
     if (sameContent(status, rule.status)) return done();
     await home.client

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { newObject, OFFLOADED_LABEL, OFFLOADING_RULE_LABEL, Offloading, OffloadingRule } from "@fjord/api";
+import { newObject, OFFLOADED_LABEL, OFFLOADING_RULE_LABEL, Offloading, OffloadingRule, Site } from "@fjord/api";
+import type { Condition } from "@fjord/base";
 import { ifNotFound, KubeClient, Namespace } from "@fjord/kube";
 import { startSiteAgent } from "@fjord/testbed/agents";
 import { kubernetesSkip, startTestSite, type TestSite } from "@fjord/testbed/testing";
@@ -105,6 +106,50 @@ describe("an OffloadingRule", { skip: kubernetesSkip(), timeout: 120_000 }, () =
     await becomes("shops", 2, 0, "Applied");
     await client.patch(Namespace, { name: "later" }, "merge", { metadata: { labels: { team: "shop" } } });
     await eventually(async () => (await rule("later")) === "shops");
+  });
+
+  it("is refused with a rule of reflection that would hold nothing back, as an Offloading is", async () => {
+    const secret = { resource: "secret", policy: "Never" } as const;
+    const boats = { group: "example.com", resource: "boats", policy: "Never" } as const;
+    const offloading = (...reflection: (typeof secret | typeof boats)[]) =>
+      client.create(
+        Offloading,
+        newObject(Offloading, { metadata: { name: "offloading", namespace: "ruled" }, spec: { reflection } }),
+      );
+    const namespaceSelector = { matchLabels: { team: "boats" } };
+    const own = async () => (await client.list(Site)).items.find(({ status }) => status?.role === "Self");
+    const list = async (...reflection: object[]) =>
+      client.patch(Site, { name: (await own())?.metadata.name ?? "" }, "merge", { spec: { reflection } });
+    await addNamespace("ruled");
+    await assert.rejects(offloading(secret), /spec\.reflection\[0\] has no effect: .*did you mean secrets\?/);
+    const template = { reflection: [secret] };
+    await assert.rejects(
+      addRule("boats", { namespaceSelector, template }),
+      /spec\.template\.reflection\[0\].*secrets\?/,
+    );
+    await assert.rejects(offloading(boats), /the own Site lists no boats\.example\.com\. List it in spec\.reflection/);
+    await list(boats);
+    await offloading(boats);
+    await addRule("boats", { namespaceSelector, template: { reflection: [boats] } });
+    const heeded = async () => {
+      const objects = [await get("ruled"), await client.get(OffloadingRule, { name: "boats" }), await own()];
+      return objects.map((each) => {
+        const conditions: readonly Condition[] = each?.status?.conditions ?? [];
+        return conditions.find(({ type }) => type === "RulesHeeded")?.status;
+      });
+    };
+    const come = (...wanted: string[]) =>
+      eventually(async () => JSON.stringify(await heeded()) === JSON.stringify(wanted));
+    await come("True", "True", "True");
+    // As where they were written while no agent answered.
+    await list(secret);
+    await come("False", "False", "False");
+    await client.patch(Offloading, { name: "offloading", namespace: "ruled" }, "merge", { spec: { pods: "Local" } });
+    await list();
+    await come("False", "False", "True");
+    await client.delete(Offloading, { name: "offloading", namespace: "ruled" });
+    await client.delete(OffloadingRule, { name: "boats" });
+    await eventually(async () => (await get("ruled")) === undefined);
   });
 
   it("leaves nothing behind but what is not its own", async () => {

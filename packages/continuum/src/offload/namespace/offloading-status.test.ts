@@ -52,6 +52,21 @@ describe("the status of an Offloading", () => {
     assert.match(condition?.message ?? "", /tier=clod: lively-wave has tier=cloud$/);
   });
 
+  it("names rules of reflection that nothing obeys, until what they are about is listed", () => {
+    const boats = { group: "example.com", resource: "boats", policy: "DenyList" } as const;
+    const heeded = (reflection: NonNullable<Offloading["spec"]["reflection"]>, own: (typeof boats)[] = []) => {
+      const { conditions } = offloadingStatus({ ...fresh, spec: { ...fresh.spec, reflection } }, [facts()], 0, [], own);
+      assert.equal(conditions?.[0]?.reason, "AllTwinsReady");
+      return conditions?.find(({ type }) => type === "RulesHeeded");
+    };
+    const wrong = heeded([{ group: "", resource: "secret", policy: "Never" }]);
+    assert.deepEqual([wrong?.status, wrong?.reason], ["False", "ResourceUnknown"]);
+    assert.match(wrong?.message ?? "", /did you mean secrets\?/);
+    assert.match(heeded([boats])?.message ?? "", /the own Site lists no boats\.example\.com/);
+    assert.equal(heeded([boats], [boats])?.status, "True");
+    assert.equal(ready.status?.conditions?.length, 1);
+  });
+
   it("tells of a twin that can be used", () => {
     assert.deepEqual(told({}), {
       twin: NAME,

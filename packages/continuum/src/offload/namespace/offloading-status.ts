@@ -1,25 +1,29 @@
 import type { ConditionOf, Offloading } from "@fjord/api";
-import { type Node, setCondition } from "@fjord/kube";
+import { type NewCondition, type Node, setCondition } from "@fjord/kube";
+import { type ReflectionRule, rulesCondition } from "../../reflection-rules.ts";
 import { selectorMissed } from "./selector-missed.ts";
 import { isUsable, type TwinFacts } from "./twin-step.ts";
 
 type SiteStatus = NonNullable<NonNullable<Offloading["status"]>["sites"]>[number];
 type TwinReason = NonNullable<SiteStatus["conditions"]>[number]["reason"];
+type OffloadingCondition = ConditionOf<typeof Offloading>;
+type ReadyReason = Extract<OffloadingCondition, { type: "Ready" }>["reason"];
 export type OffloadingStatus = NonNullable<Offloading["status"]>;
 
 /**
  * The status that an Offloading is to have. Pure; times of conditions are kept where nothing has changed. `nodes`: the virtual
- * ones, to say why none is selected.
+ * ones, to say why none is selected. `own`: the rules of the own Site.
  */
 export function offloadingStatus(
   offloading: Offloading,
   facts: readonly TwinFacts[],
   now: number,
   nodes: readonly Node[] = [],
+  own: readonly ReflectionRule[] = [],
 ): OffloadingStatus {
   const { generation = 0, deletionTimestamp } = offloading.metadata;
-  const before = new Map((offloading.status?.sites ?? []).map((site) => [site.site, site]));
-  const sites = facts.map((each) => siteStatus(each, before.get(each.site), generation, now));
+  const known = new Map((offloading.status?.sites ?? []).map((site) => [site.site, site]));
+  const sites = facts.map((each) => siteStatus(each, known.get(each.site), generation, now));
   const wanted = new Set(facts.filter((each) => each.wanted).map(({ site }) => site));
   const ready = sites.filter(({ site, conditions }) => wanted.has(site) && conditions?.[0]?.status === "True").length;
   const isRemoved = deletionTimestamp !== undefined;
@@ -27,17 +31,19 @@ export function offloadingStatus(
     wanted.size === 0 && !isRemoved
       ? noneEligible(selectorMissed(offloading.spec.sites, nodes))
       : verdictOf(wanted.size, ready, isRemoved);
-  const { conditions } = setCondition(
-    offloading.status?.conditions,
-    { type: "Ready", ...verdict, observedGeneration: generation },
-    now,
+  const before = offloading.status?.conditions;
+  const rules = rulesCondition("spec.reflection", offloading.spec.reflection, own, before);
+  const told: NewCondition<OffloadingCondition>[] = [{ type: "Ready", ...verdict } as const, ...(rules ? [rules] : [])];
+  const conditions = told.reduce<OffloadingCondition[]>(
+    (all, each) => setCondition<OffloadingCondition>(all, { ...each, observedGeneration: generation }, now).conditions,
+    before ?? [],
   );
-  return { sites, conditions: conditions as NonNullable<OffloadingStatus["conditions"]> };
+  return { sites, conditions };
 }
 
 /** The status of one in a namespace that does not extend anywhere. */
 export function keptStatus(offloading: Offloading, now: number): OffloadingStatus {
-  const verdict: Verdict<ConditionOf<typeof Offloading>["reason"]> = {
+  const verdict: Verdict<ReadyReason> = {
     status: "False",
     reason: "NamespaceKept",
     message: "namespaces of the system and of agents stay at home: delete this Offloading",
@@ -113,11 +119,11 @@ const refusals: Partial<Record<string, TwinReason>> = {
   Removing: "Removing",
 };
 
-function noneEligible(message: string): Verdict<ConditionOf<typeof Offloading>["reason"]> {
+function noneEligible(message: string): Verdict<ReadyReason> {
   return { status: "False", reason: "NoSiteEligible", message: message.slice(0, 1024) };
 }
 
-function verdictOf(sites: number, ready: number, removing: boolean): Verdict<ConditionOf<typeof Offloading>["reason"]> {
+function verdictOf(sites: number, ready: number, removing: boolean): Verdict<ReadyReason> {
   if (removing) return { status: "False", reason: "Removing", message: "the twins are being removed" };
   if (ready === sites)
     return { status: "True", reason: "AllTwinsReady", message: `${ready} of ${sites} twins can be used` };

@@ -95,4 +95,20 @@ describe("what the own Site says", () => {
     const nothing = ownStatus({ ...site, status: sharing }, home, {}, undefined, now);
     assert.deepEqual([nothing.shared, nothing.free], [null, null]);
   });
+
+  it("names rules of reflection that nothing obeys, until they are mended", () => {
+    const home = { identity: { id, publicKey: `${"A".repeat(43)}=` }, namespace: "agents" };
+    const heeded = (of: Site) =>
+      ownStatus(of, home, {}, undefined, now).conditions?.find(({ type }) => type === "RulesHeeded");
+    const listing = (resource: string, group = "") => {
+      const spec = { ...site.spec, reflection: [{ group, resource, policy: "Never" as const }] };
+      return { ...site, spec };
+    };
+    assert.equal(heeded(site), undefined);
+    assert.equal(heeded(listing("boats", "example.com"))?.status, "True");
+    const wrong = listing("secret");
+    assert.match(heeded(wrong)?.message ?? "", /spec\.reflection\[0\] has no effect: .*did you mean secrets\?/);
+    const status = ownStatus(wrong, home, {}, undefined, now);
+    assert.equal(heeded({ ...listing("secrets"), status })?.status, "True");
+  });
 });

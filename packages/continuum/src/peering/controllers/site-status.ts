@@ -2,6 +2,7 @@ import type { ConditionOf, Site, StatusOf } from "@fjord/api";
 import { type NewCondition, setCondition } from "@fjord/kube";
 import { checkedResources } from "../../market/index.ts";
 import type { PublishedFacts, Resources } from "../../protocol.ts";
+import { rulesCondition } from "../../reflection-rules.ts";
 import type { Reachability, RemoteSite } from "../../remote-site.ts";
 import type { PeerIdentity } from "../../site-identity.ts";
 
@@ -17,9 +18,12 @@ export function ownStatus(
   now: number,
 ): SiteStatus {
   const { id, publicKey } = identity;
+  const { reflection = [] } = site.spec;
+  const rules = rulesCondition("spec.reflection", reflection, reflection, site.status?.conditions);
   const conditions = withConditions(site, now, [
     { type: "Ready", status: "True", reason: "Serving", message: "the agent runs" },
     { type: "Reachable", status: "True", reason: "Self", message: "" },
+    ...(rules ? [rules] : []),
   ]);
   // What is shared no longer is taken away, which a merge patch does by null.
   const nothing = { shared: null, free: null } as unknown as SiteStatus;

@@ -2,9 +2,8 @@ import type { Kind } from "@fjord/base";
 import { Backoff, describeError, type KubeObject, sleep } from "@fjord/base";
 import { Discovery, type DynamicObject, type KubeClient } from "@fjord/kube";
 import type { Means } from "../../home.ts";
-import type { ReflectionRule } from "../engine/policy.ts";
+import { type ReflectionRule, resourceOf } from "../../reflection-rules.ts";
 import type { ReflectedKind } from "../reflected-kind.ts";
-import { resourceOf } from "../reflected-kind.ts";
 import { customKind } from "./custom-kind.ts";
 
 /** Something that keeps the twins of one custom resource while it runs. */

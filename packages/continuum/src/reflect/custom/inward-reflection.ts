@@ -13,6 +13,7 @@ import {
 } from "@fjord/kube";
 import type { Home } from "../../home.ts";
 import { homeController } from "../../home-controller.ts";
+import { resourceOf } from "../../reflection-rules.ts";
 import { type RemoteSite, type RemoteSites, remoteTiming } from "../../remote-site.ts";
 import type { SiteId } from "../../site-identity.ts";
 import type { Twins } from "../../twins.ts";
@@ -21,7 +22,6 @@ import { mayHaveTwin } from "../engine/policy.ts";
 import type { ReflectionCounters } from "../engine/reflection-counters.ts";
 import { carriedMetadata, REFLECT } from "../engine/twin-metadata.ts";
 import { TwinWriter, type WantedTwin } from "../engine/twin-writer.ts";
-import { resourceOf } from "../reflected-kind.ts";
 import { checkedJson } from "./checked-json.ts";
 import { content } from "./custom-kind.ts";
 

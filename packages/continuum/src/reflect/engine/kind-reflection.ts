@@ -13,10 +13,11 @@ import {
 } from "@fjord/kube";
 import type { Home } from "../../home.ts";
 import { homeController } from "../../home-controller.ts";
+import { resourceOf } from "../../reflection-rules.ts";
 import type { RemoteSites } from "../../remote-site.ts";
 import type { SiteId } from "../../site-identity.ts";
 import type { Twins } from "../../twins.ts";
-import { type Body, type ReflectedKind, resourceOf, type TwinContext } from "../reflected-kind.ts";
+import type { Body, ReflectedKind, TwinContext } from "../reflected-kind.ts";
 import { difference } from "./difference.ts";
 import { HomeObjects } from "./home-objects.ts";
 import type { Policies } from "./policies.ts";

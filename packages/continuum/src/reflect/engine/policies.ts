@@ -1,7 +1,8 @@
 import { OFFLOADING_NAME, Offloading, Site } from "@fjord/api";
 import { type Cache, type SharedCaches, sameContent } from "@fjord/kube";
+import { isCustomGroup, type ReflectionRule, rulesOfOwn } from "../../reflection-rules.ts";
 import type { ReflectedKind, ReflectionPolicy } from "../reflected-kind.ts";
-import { isCustomGroup, policyFor, type ReflectionRule } from "./policy.ts";
+import { policyFor } from "./policy.ts";
 
 /** The rules of the own Site and of the Offloadings, as they are now. */
 export class Policies {
@@ -19,7 +20,7 @@ export class Policies {
 
   /** Rules of the own Site that speak of custom resources. */
   customRules(): readonly ReflectionRule[] {
-    return (this.#own()?.spec.reflection ?? []).filter(({ group }) => isCustomGroup(group));
+    return rulesOfOwn(this.#sites.list()).filter(({ group }) => isCustomGroup(group));
   }
 
   /** Called when rules may be other ones; without a namespace, in all of them. */

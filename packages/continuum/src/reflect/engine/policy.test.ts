@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Offloading, Site } from "@fjord/api";
 import { ConfigMap, Service } from "@fjord/kube";
-import { isCustomGroup, mayHaveTwin, policyFor } from "./policy.ts";
+import { mayHaveTwin, policyFor } from "./policy.ts";
 
 const site = (...reflection: object[]) => ({ spec: { reflection } }) as unknown as Site;
 const offloading = (...reflection: object[]) => ({ spec: { reflection } }) as unknown as Offloading;
@@ -35,11 +35,5 @@ describe("rules of reflection", () => {
     assert.equal(mayHaveTwin("Referenced", object(), no), false);
     assert.equal(mayHaveTwin("Referenced", object("true"), no), true);
     assert.equal(mayHaveTwin("Referenced", object("false"), yes), false);
-  });
-
-  it("tell custom resources from Kubernetes' own and Fjord's", () => {
-    for (const group of ["example.com", "a.b.c"]) assert.ok(isCustomGroup(group), group);
-    for (const group of ["", "apps", "networking.k8s.io", "k8s.io", "fjord.dev", "x.fjord.dev", "a.kubernetes.io"])
-      assert.ok(!isCustomGroup(group), group);
   });
 });

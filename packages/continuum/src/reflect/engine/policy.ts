@@ -1,8 +1,7 @@
 import { type Offloading, REFLECT_ANNOTATION, type Site } from "@fjord/api";
 import type { Kind, KubeObject } from "@fjord/base";
+import type { ReflectionRule } from "../../reflection-rules.ts";
 import type { ReflectionPolicy } from "../reflected-kind.ts";
-
-export type ReflectionRule = NonNullable<Site["spec"]["reflection"]>[number];
 
 /** What the rules say of a kind: the namespace's own go before the site's, and these before what is usual for the kind. */
 export function policyFor(
@@ -28,9 +27,4 @@ export function mayHaveTwin(policy: ReflectionPolicy, { metadata }: KubeObject, 
   if (wish === "false") return false;
   if (wish === "true" || policy === "DenyList") return true;
   return policy === "Referenced" && isReferenced();
-}
-
-/** Groups of Kubernetes' own kinds, and Fjord's: nothing in them is a custom resource. */
-export function isCustomGroup(group: string): boolean {
-  return group.includes(".") && !/(?:^|\.)(?:k8s\.io|kubernetes\.io|fjord\.dev)$/.test(group);
 }

@@ -15,6 +15,7 @@ import {
 import type { Addresses } from "../../addresses.ts";
 import type { Home } from "../../home.ts";
 import { isReadyApart, type OffloadedPods } from "../../offloaded-pods.ts";
+import { resourceOf } from "../../reflection-rules.ts";
 import type { RemoteSites } from "../../remote-site.ts";
 import type { SiteId } from "../../site-identity.ts";
 import { siteName } from "../../site-names.ts";
@@ -24,7 +25,7 @@ import { CustomReflections } from "../custom/custom-reflections.ts";
 import { InwardReflection } from "../custom/inward-reflection.ts";
 import { EventReflection } from "../events/event-reflection.ts";
 import { builtInKinds } from "../kinds/index.ts";
-import { type ReflectedKind, resourceOf, type TwinContext } from "../reflected-kind.ts";
+import type { ReflectedKind, TwinContext } from "../reflected-kind.ts";
 import { KindReflection } from "./kind-reflection.ts";
 import { NamespacePods } from "./namespace-pods.ts";
 import { referencesOf } from "./pod-references.ts";

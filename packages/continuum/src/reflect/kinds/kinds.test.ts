@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { ConfigMap, Ingress, PersistentVolumeClaim, PodDisruptionBudget, Secret } from "@fjord/kube";
+import { builtInResources, resourceOf } from "../../reflection-rules.ts";
 import { configMaps } from "./config-map.ts";
 import { builtInKinds } from "./index.ts";
 import { ingresses } from "./ingress.ts";
@@ -10,6 +11,11 @@ import { secrets } from "./secret.ts";
 import { contextOf, podOf } from "./test-context.ts";
 
 const metadata = { name: "one", namespace: "shop" };
+
+it("rules can be about every kind that is reflected, and events", () => {
+  const reflected = builtInKinds.map(({ kind }) => resourceOf(kind));
+  assert.deepEqual(builtInResources.map(resourceOf).sort(), [...reflected, "events"].sort());
+});
 
 describe("ConfigMaps and Secrets", () => {
   const configMap: ConfigMap = { apiVersion: "v1", kind: "ConfigMap", metadata };
