@@ -441,13 +441,14 @@ describe("reflection between two sites", { skip: kubernetesSkip(), timeout: 600_
       const known = () =>
         bed.kubectl(where, "api-resources", "--api-group=reflect.example.com", "--output=name").catch(() => "");
       await bed.eventually("boats and buoys", known, (names) => /boats/.test(names) && /buoys/.test(names));
-      const site = where === "home" ? bed.consumer : bed.provider;
-      const reflection = [
-        { group: "reflect.example.com", resource: "boats", direction: "Both" },
-        { group: "reflect.example.com", resource: "buoys", direction: "Inward" },
-      ];
-      await bed.kubectl(where, "patch", "site", site, "--type=merge", "-p", JSON.stringify({ spec: { reflection } }));
     }
+    const reflection = [
+      { group: "reflect.example.com", resource: "boats", direction: "Both" },
+      { group: "reflect.example.com", resource: "buoys", direction: "Inward" },
+    ];
+    const list = (where: "home" | "away", site: string) =>
+      bed.kubectl(where, "patch", "site", site, "--type=merge", "-p", JSON.stringify({ spec: { reflection } }));
+    await list("home", bed.consumer);
     const boat = {
       apiVersion: "reflect.example.com/v1",
       kind: "Boat",
@@ -455,6 +456,16 @@ describe("reflection between two sites", { skip: kubernetesSkip(), timeout: 600_
       spec: { animals: 2 },
     };
     await bed.apply("home", NAMESPACE, boat);
+    const told = async (name: string, resource: string) => {
+      const fieldSelector = `reason=ReflectionFailed,involvedObject.name=${name}`;
+      const events = () => bed.home.list(CoreEvent, { namespace: NAMESPACE, fieldSelector });
+      const { items } = await bed.eventually(`an event about ${name}`, events, ({ items }) => items.length > 0);
+      const owner = new RegExp(`${bed.provider}.*its owner has to serve ${resource}.reflect.example.com, .*list it`);
+      assert.match(items[0]?.message ?? "", owner);
+    };
+    await told("ark", "boats");
+    await told("offloading", "buoys");
+    await list("away", bed.provider);
     const twin = await bed.twinOf(Boat, "ark");
     assert.deepEqual(twin.spec, { animals: 2 });
     const status = JSON.stringify({ status: { afloat: true } });

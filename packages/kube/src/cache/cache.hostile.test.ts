@@ -272,3 +272,24 @@ test("a cache runs once at a time", async () => {
   again.abort();
   await second;
 });
+
+test("who asks for failures hears of each, and may throw", async () => {
+  const heard: unknown[] = [];
+  const onFailure = (error: unknown) => {
+    heard.push(error);
+    throw new Error("not now");
+  };
+  const failure = refusal(undefined);
+  let failing = true;
+  const list = () => {
+    if (failing) throw failure;
+    return undefined;
+  };
+  await using running = start({ list, options: { onFailure } });
+  await running.clock.advance(10_000);
+  assert.ok(heard.length > 1 && heard.every((each) => each === failure));
+  assert.equal(running.errors.length, heard.length);
+  failing = false;
+  await running.clock.advance(60_000);
+  assert.equal(running.cache.size, 2);
+});

@@ -47,6 +47,8 @@ export interface ReflectorOptions<T extends KubeObject> {
   timing?: Partial<ReflectorTiming>;
   /** For caches that trim them anyway: neither lists nor watches make objects of them. @default false */
   omitManagedFields?: boolean;
+  /** Called with each failure, before the wait that follows it. */
+  onFailure?: (error: unknown) => void;
   clock: Clock;
   random: Random;
   logger: Logger;

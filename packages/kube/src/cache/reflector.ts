@@ -234,6 +234,7 @@ export class Reflector<T extends KubeObject> {
 
   /** Notes a failure and gives the time to wait. Whatever was thrown, even what throws when looked at, ends nothing. */
   #failed(error: unknown): number {
+    this.#tell(error);
     try {
       return this.#note(error);
     } catch (fault) {
@@ -241,6 +242,15 @@ export class Reflector<T extends KubeObject> {
       this.#position = undefined;
       this.#lastDelay = this.#backoff.next();
       return this.#lastDelay;
+    }
+  }
+
+  #tell(error: unknown): void {
+    const { onFailure, logger, kind } = this.#options;
+    try {
+      onFailure?.(error);
+    } catch (fault) {
+      logger.error("cannot tell of a reflector's failure", { kind: kind.kind, error: describeError(fault) });
     }
   }
 

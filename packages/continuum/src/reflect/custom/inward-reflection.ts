@@ -17,6 +17,7 @@ import { resourceOf } from "../../reflection-rules.ts";
 import { type RemoteSite, type RemoteSites, remoteTiming } from "../../remote-site.ts";
 import type { SiteId } from "../../site-identity.ts";
 import type { Twins } from "../../twins.ts";
+import { ListRefusal, readable, refusalAdvice } from "../engine/list-refusal.ts";
 import type { Policies } from "../engine/policies.ts";
 import { mayHaveTwin } from "../engine/policy.ts";
 import type { ReflectionCounters } from "../engine/reflection-counters.ts";
@@ -32,6 +33,8 @@ export interface InwardReflectionOptions {
   readonly sites: RemoteSites;
   readonly policies: Policies;
   readonly counters: ReflectionCounters;
+  /** Tells the owner of a namespace why nothing comes from its twin at a site. */
+  readonly tellRefusal: (site: SiteId, namespace: string, why: string) => void;
 }
 
 interface Source {
@@ -146,12 +149,19 @@ export class InwardReflection {
   }
 
   #begin(key: string, site: RemoteSite, namespace: string, twinNamespace: string): void {
-    const { home, kind } = this.#options;
+    const { home, kind, tellRefusal, counters } = this.#options;
     const { clock, random, logger } = home;
     const stop = new AbortController();
     const scope = { namespace: twinNamespace };
     const timing = { ...remoteTiming, backoffMaxMs: 5_000 };
-    const cache = new Cache({ kind, client: site.kube, scope, timing, clock, random, logger, omitManagedFields: true });
+    const refusal = new ListRefusal(clock);
+    const onFailure = (error: unknown) => {
+      if (!refusal.failed(error)) return;
+      counters.error(this.resource, "refused");
+      tellRefusal(site.id, namespace, `${this.resource} there: ${readable(error)}${refusalAdvice(kind)}`);
+    };
+    const options = { kind, client: site.kube, scope, timing, clock, random, logger, onFailure };
+    const cache = new Cache({ ...options, omitManagedFields: true });
     const tell = ({ metadata }: DynamicObject) => this.#enqueue(site.id, namespace, metadata.name ?? "");
     cache.addHandler({ onAdd: tell, onUpdate: (_, object) => tell(object), onDelete: tell });
     this.#sources.set(key, { site, twinNamespace, cache, stop });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { CONSUMER_LABEL, MANAGED_LABEL, ORIGIN_NAMESPACE_LABEL, ORIGIN_UID_LABEL } from "@fjord/api";
 import { silentLogger, systemClock } from "@fjord/base";
-import { KubeClient, PersistentVolumeClaim, SharedCaches } from "@fjord/kube";
+import { type EventSink, KubeClient, PersistentVolumeClaim, SharedCaches } from "@fjord/kube";
 import { FaultServer } from "@fjord/testbed/fault-server";
 import type { Home } from "../../home.ts";
 import type { RemoteSite, RemoteSites } from "../../remote-site.ts";
@@ -54,9 +54,13 @@ function reflecting(home: FaultServer, away: FaultServer, policy: () => Reflecti
     sitesOf: () => [SITE],
     onChange: () => () => {},
   };
+  const events: string[] = [];
+  const recorder: EventSink = {
+    event: ({ metadata }, { reason, message }) => void events.push(`${metadata.name} ${reason}: ${message}`),
+  };
   const stop = new AbortController();
   const claims = new KindReflection<PersistentVolumeClaim>({
-    home: { ...means, client, caches, identity: { id: "consumer" }, recorder: { event: () => {} } } as unknown as Home,
+    home: { ...means, client, caches, identity: { id: "consumer" }, recorder } as unknown as Home,
     kind: persistentVolumeClaims,
     twins,
     sites: { get: () => site } as unknown as RemoteSites,
@@ -72,6 +76,7 @@ function reflecting(home: FaultServer, away: FaultServer, policy: () => Reflecti
   follow();
   return {
     claims,
+    events,
     follow,
     async [Symbol.asyncDispose]() {
       stop.abort();
@@ -193,4 +198,30 @@ test("a rule that keeps claims at home takes no volume that is there, which goes
   assert.equal(twinAt(away), twin);
   home.delete(PersistentVolumeClaim, { name: "books", namespace: "shop" });
   await until(() => twinAt(away) === undefined);
+});
+
+test("an object says that its provider refuses its kind, made before that or after, and gets its twin once it does not", async () => {
+  await using home = await FaultServer.start();
+  await using away = await FaultServer.start();
+  claim(home);
+  away.fault({ type: "status", status: 403 }, lists);
+  await using at = reflecting(home, away);
+  await until(() => at.events.length > 0);
+  assert.match(at.events[0] ?? "", /^books ReflectionFailed: its twin at harbor is not as it should be: /);
+  claim(home, { name: "films" });
+  await until(() => at.events.some((event) => event.startsWith("films ReflectionFailed")));
+  await until(() => away.requests.count(lists.on) > 8);
+  assert.equal(at.events.length, 2, at.events.join("; "));
+  away.heal();
+  await until(() => away.list(PersistentVolumeClaim).length === 2);
+});
+
+test("an object says nothing of a provider that cannot answer", async () => {
+  await using home = await FaultServer.start();
+  await using away = await FaultServer.start();
+  claim(home);
+  away.fault({ type: "status", status: 503 }, lists);
+  await using at = reflecting(home, away);
+  await until(() => away.requests.count(lists.on) > 4);
+  assert.deepEqual(at.events, []);
 });

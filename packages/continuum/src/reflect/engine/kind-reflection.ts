@@ -1,4 +1,4 @@
-import { apiVersionOf, describeError, type KubeObject } from "@fjord/base";
+import { apiVersionOf, type KubeObject } from "@fjord/base";
 import {
   ApiError,
   againAfter,
@@ -20,6 +20,7 @@ import type { Twins } from "../../twins.ts";
 import type { Body, ReflectedKind, TwinContext } from "../reflected-kind.ts";
 import { difference } from "./difference.ts";
 import { HomeObjects } from "./home-objects.ts";
+import { readable, refusalAdvice } from "./list-refusal.ts";
 import type { Policies } from "./policies.ts";
 import { mayHaveTwin } from "./policy.ts";
 import type { ReflectionCounters } from "./reflection-counters.ts";
@@ -217,10 +218,14 @@ export class KindReflection<T extends KubeObject> {
     const twinNamespace = twins.twinOf(site, namespace);
     const remote = this.#remotes.get(site);
     if (twinNamespace === undefined || remote === undefined) return done();
-    // Its return, and the end of its list, bring all of its objects here.
-    if (!remote.hasSynced || !remote.site.reachability.reachable) return done();
-    if (!this.#objects.isKnown(namespace)) return done();
     const source = this.#objects.get(namespace, name);
+    // Its return, and the end of its list, bring all of its objects here.
+    if (!remote.site.reachability.reachable) return done();
+    if (!remote.hasSynced) {
+      if (source !== undefined && remote.refusal !== undefined) this.#tellRefusal(remote.refusal, source, site);
+      return done();
+    }
+    if (!this.#objects.isKnown(namespace)) return done();
     const twin = remote.get(twinNamespace, name);
     // Those of which too little is known yet are looked at when that has changed.
     if (source !== undefined && !this.#knowsPodsOf(source, site)) return done();
@@ -235,11 +240,7 @@ export class KindReflection<T extends KubeObject> {
       if (twins.twinOf(site, namespace) !== twinNamespace) return done();
       counters.error(this.resource, error instanceof ApiError ? "refused" : "failed");
       if (source !== undefined && error instanceof ApiError && error.statusCode < 500 && context.failures > 1)
-        this.#warn(
-          source,
-          "ReflectionFailed",
-          `its twin at ${this.#nameOf(site, namespace)} is not as it should be: ${readable(error)}`,
-        );
+        this.#tellFailure(source, site, readable(error));
       throw error;
     }
   }
@@ -320,6 +321,19 @@ export class KindReflection<T extends KubeObject> {
     return done();
   }
 
+  /** Nothing is written where it is not known what is there. */
+  #tellRefusal(refusal: ApiError, source: T, site: SiteId): void {
+    const { namespace = "", deletionTimestamp } = source.metadata;
+    if (deletionTimestamp !== undefined || !this.#isAllowed(source, site, namespace)) return;
+    this.#options.counters.error(this.resource, "refused");
+    this.#tellFailure(source, site, `${readable(refusal)}${refusalAdvice(this.kind.kind)}`);
+  }
+
+  #tellFailure(source: T, site: SiteId, why: string): void {
+    const there = this.#nameOf(site, source.metadata.namespace ?? "");
+    this.#warn(source, "ReflectionFailed", `its twin at ${there} is not as it should be: ${why}`);
+  }
+
   #nameOf(site: SiteId, namespace: string): string {
     return this.#options.contextOf(site, namespace).siteName();
   }
@@ -378,16 +392,9 @@ export class KindReflection<T extends KubeObject> {
         if (namespace !== undefined) this.enqueue(id, namespace, name);
       },
       onSync: () => this.enqueueSite(id),
+      onRefusal: () => this.enqueueSite(id),
     });
     this.#remotes.set(id, remote);
     remote.start();
   }
-}
-
-/** What a provider answers is shown to people: it is short, and nothing that a terminal would act on. */
-function readable(error: unknown): string {
-  return describeError(error)
-    .slice(0, 512)
-    .toWellFormed()
-    .replace(/\p{Cc}/gu, " ");
 }

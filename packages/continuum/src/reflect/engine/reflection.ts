@@ -1,4 +1,4 @@
-import { OFFLOADED_LABEL, Site } from "@fjord/api";
+import { OFFLOADED_LABEL, OFFLOADING_NAME, Offloading, Site } from "@fjord/api";
 import type { Kind, KubeObject } from "@fjord/base";
 import {
   type Cache,
@@ -55,6 +55,7 @@ export class Reflection implements Runnable {
   readonly #references: SiteReferences;
   readonly #namespaces: Cache<Namespace>;
   readonly #sites: Cache<Site>;
+  readonly #offloadings: Cache<Offloading>;
   readonly #kinds = new Map<string, KindReflection<KubeObject>>();
   readonly #inward = new Map<string, InwardReflection>();
   readonly #events: EventReflection;
@@ -70,6 +71,7 @@ export class Reflection implements Runnable {
     this.#policies = new Policies(caches);
     this.#references = new SiteReferences(options.pods);
     this.#sites = caches.open(Site).cache;
+    this.#offloadings = caches.open(Offloading).cache;
     this.#namespaces = caches.open(Namespace, { labelSelector: `${OFFLOADED_LABEL}=true` }).cache;
     this.#allPods = new NamespacePods(options.home, (namespace) => {
       for (const kind of this.#kinds.values()) kind.enqueuePodsOf(namespace);
@@ -151,10 +153,25 @@ export class Reflection implements Runnable {
 
   #addInward(kind: Kind<DynamicObject>): InwardReflection {
     const { counters = noCounters } = this.#options;
-    const reflection = new InwardReflection({ ...this.#options, counters, kind, policies: this.#policies });
+    const tellRefusal = (site: SiteId, namespace: string, why: string) => this.#tellRefusal(site, namespace, why);
+    const reflection = new InwardReflection({
+      ...this.#options,
+      counters,
+      kind,
+      policies: this.#policies,
+      tellRefusal,
+    });
     this.#inward.set(reflection.resource, reflection);
     this.#follow();
     return reflection;
+  }
+
+  /** Of what is to come from a site there is no object here to tell it by. */
+  #tellRefusal(site: SiteId, namespace: string, why: string): void {
+    const offloading = this.#offloadings.get({ name: OFFLOADING_NAME, namespace });
+    if (offloading === undefined) return;
+    const message = `nothing comes from ${siteName(site, this.#sites.list())} of ${why}`;
+    this.#options.home.recorder.event(offloading, { type: "Warning", reason: "ReflectionFailed", message });
   }
 
   #add(kind: ReflectedKind): KindReflection<KubeObject> {

@@ -33,6 +33,7 @@ async function twinsAt(server: FaultServer) {
     hasOriginal: async () => false,
     onChange: (namespace, name) => void changes.push(`${namespace}/${name}`),
     onSync: () => synced.resolve(),
+    onRefusal: () => {},
   });
   twins.start();
   await synced.promise;

@@ -1,8 +1,9 @@
 import { describeError, type KubeObject } from "@fjord/base";
-import { Cache, compareResourceVersions } from "@fjord/kube";
+import { type ApiError, Cache, compareResourceVersions } from "@fjord/kube";
 import type { Means } from "../../home.ts";
 import { type RemoteSite, remoteTiming } from "../../remote-site.ts";
 import type { ReflectedKind } from "../reflected-kind.ts";
+import { ListRefusal } from "./list-refusal.ts";
 import { isOwnTwin, twinSelector } from "./twin-metadata.ts";
 import { type Alignment, TwinWriter, type WantedTwin } from "./twin-writer.ts";
 
@@ -15,6 +16,8 @@ export interface RemoteTwinsOptions<T extends KubeObject> {
   readonly hasOriginal: (twin: T, signal: AbortSignal) => Promise<boolean>;
   readonly onChange: (twinNamespace: string, name: string) => void;
   readonly onSync: () => void;
+  /** The site does not let them be listed: now and then while it does not. */
+  readonly onRefusal: () => void;
 }
 
 /** How long a watch goes on that shows nothing. */
@@ -29,6 +32,7 @@ export class RemoteTwins<T extends KubeObject> {
   /** By `namespace/name`: own writes that the watch has not shown yet. */
   readonly #written = new Map<string, T>();
   readonly #stop = new AbortController();
+  readonly #refusal: ListRefusal;
   #watching: AbortController | undefined;
   #run: Promise<void> = Promise.resolve();
   #cancelRest = () => {};
@@ -37,6 +41,7 @@ export class RemoteTwins<T extends KubeObject> {
     this.#options = options;
     const { site, kind, consumer, means, hasOriginal } = options;
     const { clock, random, logger } = means;
+    this.#refusal = new ListRefusal(clock);
     this.site = site;
     this.#writer = new TwinWriter(site.kube, kind, (object) => isOwnTwin(object, consumer, kind.marks), hasOriginal);
     this.#cache = new Cache({
@@ -45,6 +50,9 @@ export class RemoteTwins<T extends KubeObject> {
       scope: { labelSelector: twinSelector(kind.marks) },
       timing: remoteTiming,
       omitManagedFields: true,
+      onFailure: (error) => {
+        if (this.#refusal.failed(error) && !this.hasSynced) options.onRefusal();
+      },
       clock,
       random,
       logger,
@@ -62,6 +70,11 @@ export class RemoteTwins<T extends KubeObject> {
 
   get hasSynced(): boolean {
     return this.#cache.hasSynced;
+  }
+
+  /** Why nothing can be known of them; undefined where it can, or where nobody has said so. */
+  get refusal(): ApiError | undefined {
+    return this.hasSynced ? undefined : this.#refusal.answer;
   }
 
   list(): T[] {
