@@ -154,5 +154,6 @@ async function namespaceMissing(client: KubeClient, namespace: string, signal: A
   await listOrExplain(client, Offloading, signal);
   const names = (await listOrExplain(client, Namespace, signal)).map(({ metadata }) => metadata.name ?? "");
   if (names.includes(namespace)) return;
-  throw new NoSuchThing({ what: "namespace", name: namespace, hint: didYouMean(namespace, names) });
+  const hint = `${didYouMean(namespace, names)}; \`kubectl create namespace ${namespace}\` makes one`;
+  throw new NoSuchThing({ what: "namespace", name: namespace, hint });
 }
